@@ -1,0 +1,109 @@
+#include "timing/clock.h"
+
+#include <time.h>
+
+static double raw_now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double rl_now_s(void)
+{
+    return raw_now_s();
+}
+
+static double least_reading_ticks(void)
+{
+    double least = 1e9;
+    for (int i = 0; i < 200; i++) {
+        uint64_t a = rl_ticks();
+        uint64_t b = rl_ticks();
+        if ((double)(b - a) < least)
+            least = (double)(b - a);
+    }
+    return least;
+}
+
+/* The tighter of the two clock readings around each tick reading bounds the error: of several
+ * tries at each end the quickest is kept. */
+static uint64_t ticks_at(double *ret_time_s)
+{
+    uint64_t ticks = 0;
+    double quickest = 1e9;
+    for (int i = 0; i < 20; i++) {
+        double before = raw_now_s();
+        uint64_t t = rl_ticks();
+        double after = raw_now_s();
+        if (after - before < quickest) {
+            quickest = after - before;
+            ticks = t;
+            *ret_time_s = 0.5 * (before + after);
+        }
+    }
+    return ticks;
+}
+
+struct rl_clock rl_clock_calibrate(void)
+{
+    const double span_s = 0.02;
+    struct rl_clock clock = {.overhead_tick = least_reading_ticks()};
+    double start_s;
+    double end_s;
+    uint64_t start = ticks_at(&start_s);
+    while (raw_now_s() - start_s < span_s)
+        ;
+    uint64_t end = ticks_at(&end_s);
+    clock.tick_hz = (double)(end - start) / (end_s - start_s);
+    return clock;
+}
+
+enum { CHAIN_LOOPS = 60, CHAIN_UNROLL = 100, NOP_LOOPS = 40, NOP_UNROLL = 120 };
+
+/* Register additions, not additions of a constant: some cores execute those at renaming. */
+static void chain(long loops)
+{
+#if defined(__x86_64__)
+    long x = 1;
+    __asm__ volatile("1:\n\t.rept 100\n\tadd %0, %0\n\t.endr\n\tdec %1\n\tjnz 1b"
+                     : "+r"(x), "+r"(loops)::"cc");
+#elif defined(__aarch64__)
+    long x = 1;
+    __asm__ volatile("1:\n\t.rept 100\n\tadd %0, %0, %0\n\t.endr\n\tsubs %1, %1, #1\n\tb.ne 1b"
+                     : "+r"(x), "+r"(loops)::"cc");
+#elif defined(__riscv)
+    long x = 1;
+    __asm__ volatile("1:\n\t.rept 100\n\tadd %0, %0, %0\n\t.endr\n\taddi %1, %1, -1\n\tbnez %1, 1b"
+                     : "+r"(x), "+r"(loops));
+#else
+    register long x = 1;
+    for (; loops > 0; loops--)
+        for (int i = 0; i < CHAIN_UNROLL; i++)
+            __asm__ volatile("" : "+r"(x) : "0"(x + x));
+#endif
+}
+
+void rl_core_chain(void)
+{
+    chain(CHAIN_LOOPS);
+}
+
+double rl_core_clock_hz(const struct rl_clock *clock)
+{
+    uint64_t a = rl_ticks();
+    chain(CHAIN_LOOPS);
+    uint64_t b = rl_ticks();
+    double seconds = rl_ticks_s(clock, a, b);
+    return seconds > 0 ? CHAIN_LOOPS * CHAIN_UNROLL / seconds : 0;
+}
+
+double rl_nop_rate(const struct rl_clock *clock)
+{
+    uint64_t a = rl_ticks();
+    for (long n = NOP_LOOPS; n > 0; n--)
+        __asm__ volatile(".rept 120\n\tnop\n\t.endr" : "+r"(n));
+    uint64_t b = rl_ticks();
+    double seconds = rl_ticks_s(clock, a, b);
+    return seconds > 0 ? NOP_LOOPS * NOP_UNROLL / seconds : 0;
+}

@@ -1,0 +1,65 @@
+/* Time: ticks, their length, and the speed of the core that executes us.
+ *
+ * Ticks are the time-stamp counter on x86-64 and nanoseconds elsewhere. Core clock is measured, not
+ * asked for: a chain of dependent additions takes one cycle each on every core we know. */
+#ifndef RL_TIMING_CLOCK_H
+#define RL_TIMING_CLOCK_H
+
+#include <stdint.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#else
+#include <time.h>
+#endif
+
+/** How ticks relate to seconds, and what reading them costs. Plain; copy freely. */
+struct rl_clock {
+    double tick_hz;       /**< ticks a second */
+    double overhead_tick; /**< least ticks between two readings with nothing between them */
+};
+
+/** Ticks now, after everything before has executed and before anything behind starts. */
+static inline uint64_t rl_ticks(void)
+{
+#if defined(__x86_64__)
+    _mm_lfence();
+    uint64_t t = __rdtsc();
+    _mm_lfence();
+    return t;
+#else
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+#endif
+}
+
+/** Calibrate against CLOCK_MONOTONIC_RAW; takes 20 ms. */
+struct rl_clock rl_clock_calibrate(void);
+
+/** Seconds since an arbitrary start, for budgets; not for samples. */
+double rl_now_s(void);
+
+/** Seconds between two readings, reading cost taken off; never negative. */
+static inline double rl_ticks_s(const struct rl_clock *clock, uint64_t from, uint64_t to)
+{
+    double ticks = (double)(to - from) - clock->overhead_tick;
+    return ticks > 0 ? ticks / clock->tick_hz : 0;
+}
+
+/**
+ * Core clock in Hz from one dependent chain of 6000 cycles. A disturbed reading is too low,
+ * never too high: take the largest of several close in time.
+ */
+double rl_core_clock_hz(const struct rl_clock *clock);
+
+/** Execute a chain of 6000 dependent additions, i.e. 6000 cycles. */
+void rl_core_chain(void);
+
+/**
+ * Contention probe: no-operations a second through the core's front end, over about 0.3 µs.
+ * Divided by the core clock it is the front-end width (4, 6, 8 …) on an undisturbed core and about
+ * half of it while another hardware thread shares the core, which no steal counter shows.
+ */
+double rl_nop_rate(const struct rl_clock *clock);
+
+#endif

@@ -1,0 +1,113 @@
+/* The one way anything is timed: jobs, sampled in turn, and what their samples amount to.
+ *
+ * A job is any function that can be repeated. Jobs of one call are interleaved round by round, so
+ * that a disturbance of a second hits a few samples of each and not all samples of one. Samples
+ * during which the thread lost its CPU are thrown away. Nothing here knows what a job computes.
+ *
+ * Timing one function on four threads:
+ *
+ *     struct rl_job job = {.name = "triad", .run = triad_run, .arg = &arrays, .shared = true};
+ *     struct rl_sampling how = rl_sampling_default();
+ *     how.budget_s = 0.5;
+ *     struct rl_timing t;
+ *     RL_TRY(rl_sample(team, &job, 1, &how, &t, NULL, err)); // t.time_s per call, t.spread
+ */
+#ifndef RL_TIMING_TIMING_H
+#define RL_TIMING_TIMING_H
+
+#include "timing/buffer.h"
+#include "timing/clock.h"
+#include "timing/stats.h"
+#include "timing/team.h"
+
+#include <roofline/error.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rl_job {
+    const char *name; /**< for progress and messages; borrowed */
+
+    /** Do the work `loops` times. Called by every rank at once; ranks that share the work split it
+     * by `rank`. May use rl_team_barrier on the team it is run with. */
+    void (*run)(void *arg, unsigned rank, uint64_t loops);
+
+    /** Untimed, before every sample: bring caches into the wanted state. NULL: nothing. */
+    void (*prepare)(void *arg, unsigned rank);
+
+    void *arg; /**< borrowed */
+
+    /** Seconds a sample should take; loops are calibrated to it. 0: one loop a sample unless one
+     * takes less than 20 µs. */
+    double sample_s;
+
+    uint64_t loops; /**< fixed number of loops a sample; 0: calibrate */
+    unsigned every; /**< sampled in every n-th round only; 0 and 1: in each */
+
+    /** true: ranks start together and a sample lasts until the last has finished (work that is
+     * split, or a resource that is shared). false: each rank's samples stand for themselves and the
+     * best of each add up (private resources: a team is hardly ever undisturbed as a whole). */
+    bool shared;
+};
+
+struct rl_sampling {
+    double budget_s;      /**< stop after this time, once min_repeats are there */
+    double least_s;       /**< do not stop before this time even if all is steady */
+    unsigned min_repeats; /**< samples of every job, whatever the budget */
+    unsigned max_repeats; /**< samples of every job at most; <= 65536 */
+    double steady_spread; /**< stop early once every job's spread is below; 0: never early */
+    unsigned top;         /**< samples a value rests on, see rl_estimate_top */
+    bool probe;           /**< run the contention probe before each sample */
+    double nop_per_cycle; /**< front-end width of this core if known; 0: inferred from the probe */
+
+    bool (*cancelled)(void *context); /**< polled between samples; true ends with RL_ECANCEL */
+    void (*progress)(void *context, double fraction, const char *job); /**< every 50 ms or so */
+    void *context;                                                     /**< of the two above */
+};
+
+/** budget 1 s, at least 3 and at most 1024 repeats, never early, top 5, no probe, no callbacks. */
+struct rl_sampling rl_sampling_default(void);
+
+/** What the samples of one job amount to. All-zero: not sampled. */
+struct rl_timing {
+    double time_s;      /**< wall time of one loop, undisturbed (shared: start to last finish) */
+    double loops_per_s; /**< of all ranks together (every rank's loop counts one) */
+    double per_cycle;   /**< loops a core cycle and rank */
+    double spread;      /**< relative half-width of a 95 % interval of the three above */
+    double clock_hz;    /**< median core clock beside the samples */
+    double median_s;    /**< median time of one loop over all samples, disturbed ones included */
+    unsigned repeats;   /**< samples kept */
+    unsigned rejected;  /**< samples thrown away because a rank lost its CPU */
+    uint64_t loops;     /**< loops a sample */
+    bool disturbed; /**< hardly any clean sample, so disturbed ones had to be used: read the rate
+                         as "at least" */
+};
+
+/** What a whole call of rl_sample saw. */
+struct rl_sampling_report {
+    double elapsed_s;
+    unsigned rounds;
+    double clock_min_hz, clock_max_hz; /**< 2 % and 98 % quantile of core clock readings */
+    double clock_hz;                   /**< median: the reference clock of private jobs */
+    double nop_per_cycle;              /**< 98 % quantile of the probe; 0 not probed */
+    double nop_expected;               /**< what an undisturbed core would show */
+    double clean_share;                /**< share of probes at 95 % of nop_expected or above */
+    bool contended; /**< the core was never seen undisturbed: read rates as "at least" */
+    bool steady;    /**< stopped because every spread was small enough */
+};
+
+/**
+ * Sample jobs until the budget is used up or everything is steady.
+ *
+ * @param team        threads to run on; NULL: the calling thread, as it is.
+ * @param job         [n_job] in the order of a round; borrowed.
+ * @param n_job       >= 1.
+ * @param how         borrowed.
+ * @param ret_timing  [n_job] written on RL_OK.
+ * @param ret_report  written on RL_OK unless NULL.
+ * @return RL_OK; RL_EINVAL for no jobs or limits out of range; RL_ECANCEL; RL_ENOMEM.
+ */
+enum rl_status rl_sample(struct rl_team *team, const struct rl_job *job, unsigned n_job,
+                         const struct rl_sampling *how, struct rl_timing *ret_timing,
+                         struct rl_sampling_report *ret_report, struct rl_error *err);
+
+#endif

@@ -1,0 +1,242 @@
+/* The sampler counts, orders, rejects and stops as its contract says; statistics are hand-worked.
+ */
+#include "timing/timing.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void the_estimate_is_the_median_of_the_top(void **state)
+{
+    (void)state;
+    /* top 5 of these ten are 10 9 8 7 6; their median 8; median of all 5.5 */
+    const double rate[] = {1, 10, 2, 9, 3, 8, 4, 7, 5, 6};
+    struct rl_estimate e = rl_estimate_top(rate, 10, 5);
+    assert_true(fabs(e.value - 8) < 1e-12);
+    assert_true(fabs(e.median - 5.5) < 1e-12);
+    assert_true(e.spread > 0);
+}
+
+static void one_wild_reading_does_not_move_the_estimate(void **state)
+{
+    (void)state;
+    double rate[64];
+    for (int i = 0; i < 64; i++)
+        rate[i] = 100;
+    rate[17] = 150;
+    assert_true(fabs(rl_estimate_top(rate, 64, 5).value - 100) < 1e-12);
+}
+
+static void two_samples_have_an_honest_spread_and_one_has_none(void **state)
+{
+    (void)state;
+    /* mean 1.5, s = 0.7071, s/sqrt 2 = 0.5, t(1) = 12.706: half width 6.353 over the best, 2 */
+    const double rate[] = {1, 2};
+    assert_true(fabs(rl_estimate_top(rate, 2, 5).spread - 6.353 / 2) < 1e-3);
+    assert_true(rl_estimate_top(rate, 1, 5).spread == 0);
+    assert_true(rl_estimate_top(rate, 0, 5).value == 0);
+}
+
+static void drift_between_blocks_shows_in_the_spread(void **state)
+{
+    (void)state;
+    double flat[64];
+    double drifting[64];
+    for (int i = 0; i < 64; i++) {
+        flat[i] = 100 + 0.01 * (i % 3);
+        drifting[i] = 100 + 0.5 * i;
+    }
+    assert_true(rl_estimate_top(flat, 64, 5).spread < 0.001);
+    assert_true(rl_estimate_top(drifting, 64, 5).spread > 0.05);
+}
+
+static void quantiles_interpolate(void **state)
+{
+    (void)state;
+    const double x[] = {4, 1, 3, 2};
+    assert_true(fabs(rl_quantile(x, 4, 0) - 1) < 1e-12);
+    assert_true(fabs(rl_quantile(x, 4, 1) - 4) < 1e-12);
+    assert_true(fabs(rl_quantile(x, 4, 0.5) - 2.5) < 1e-12);
+    assert_true(rl_quantile(x, 0, 0.5) == 0);
+}
+
+struct tally {
+    atomic_ulong loops[4];
+    atomic_ulong prepared;
+};
+
+static void count_loops(void *arg, unsigned rank, uint64_t loops)
+{
+    struct tally *tally = arg;
+    atomic_fetch_add(&tally->loops[rank], loops);
+    for (uint64_t i = 0; i < loops; i++)
+        rl_core_chain();
+}
+
+static void count_prepare(void *arg, unsigned rank)
+{
+    (void)rank;
+    struct tally *tally = arg;
+    atomic_fetch_add(&tally->prepared, 1);
+}
+
+static void a_job_is_sampled_as_often_as_asked(void **state)
+{
+    (void)state;
+    struct tally tally = {0};
+    struct rl_job job = {
+        .name = "count", .run = count_loops, .prepare = count_prepare, .arg = &tally, .loops = 3};
+    struct rl_sampling how = rl_sampling_default();
+    how.budget_s = 60;
+    how.max_repeats = 12;
+    struct rl_timing t;
+    struct rl_sampling_report report;
+    struct rl_error err = {0};
+    assert_int_equal(rl_sample(NULL, &job, 1, &how, &t, &report, &err), RL_OK);
+    assert_int_equal(tally.loops[0], 3 * 12);
+    assert_int_equal(tally.prepared, 12);
+    assert_int_equal(t.repeats + t.rejected, 12);
+    assert_int_equal(t.loops, 3);
+    assert_int_equal(report.rounds, 12);
+    assert_true(t.time_s > 0 && t.clock_hz > 0);
+    assert_true(fabs(t.time_s * t.loops_per_s - 1) < 1e-9);
+}
+
+static void every_rank_of_a_team_runs_every_sample(void **state)
+{
+    (void)state;
+    struct tally tally = {0};
+    const int cpu[] = {-1, -1, -1};
+    struct rl_team *team = NULL;
+    struct rl_error err = {0};
+    assert_int_equal(rl_team_new(cpu, 3, &team, &err), RL_OK);
+    struct rl_job jobs[] = {
+        {.name = "a", .run = count_loops, .arg = &tally, .loops = 1, .shared = true},
+        {.name = "b", .run = count_loops, .arg = &tally, .loops = 1, .every = 2},
+    };
+    struct rl_sampling how = rl_sampling_default();
+    how.budget_s = 0;
+    how.min_repeats = 4;
+    how.probe = true;
+    struct rl_timing t[2];
+    assert_int_equal(rl_sample(team, jobs, 2, &how, t, NULL, &err), RL_OK);
+    rl_team_free(team);
+    assert_int_equal(tally.loops[0], tally.loops[1]);
+    assert_int_equal(tally.loops[0], tally.loops[2]);
+    assert_true(tally.loops[0] >= 4 + 4);
+    /* the second job is due every other round: after round 0, 2, 4, 6 it has its four */
+    assert_int_equal(tally.loops[0], 7 + 4);
+    assert_true(fabs(t[0].time_s * t[0].loops_per_s - 3) < 1e-9);
+}
+
+static bool at_once(void *context)
+{
+    (void)context;
+    return true;
+}
+
+static void cancelling_leaves_nothing_written(void **state)
+{
+    (void)state;
+    struct tally tally = {0};
+    struct rl_job job = {.name = "x", .run = count_loops, .arg = &tally, .loops = 1};
+    struct rl_sampling how = rl_sampling_default();
+    how.budget_s = 60;
+    how.cancelled = at_once;
+    struct rl_timing t = {.repeats = 77};
+    struct rl_error err = {0};
+    assert_int_equal(rl_sample(NULL, &job, 1, &how, &t, NULL, &err), RL_ECANCEL);
+    assert_int_equal(t.repeats, 77);
+}
+
+static void senseless_limits_are_refused(void **state)
+{
+    (void)state;
+    struct tally tally = {0};
+    struct rl_job job = {.name = "x", .run = count_loops, .arg = &tally};
+    struct rl_timing t;
+    struct rl_sampling how = rl_sampling_default();
+    assert_int_equal(rl_sample(NULL, &job, 0, &how, &t, NULL, NULL), RL_EINVAL);
+    how.top = 0;
+    assert_int_equal(rl_sample(NULL, &job, 1, &how, &t, NULL, NULL), RL_EINVAL);
+    how = rl_sampling_default();
+    how.budget_s = NAN;
+    assert_int_equal(rl_sample(NULL, &job, 1, &how, &t, NULL, NULL), RL_EINVAL);
+    struct rl_team *team = NULL;
+    assert_int_equal(rl_team_new(NULL, 0, &team, NULL), RL_EINVAL);
+    assert_null(team);
+}
+
+static void a_cpu_that_does_not_exist_is_named(void **state)
+{
+    (void)state;
+    const int cpu[] = {-1, 100000};
+    struct rl_team *team = NULL;
+    struct rl_error err = {0};
+    assert_int_equal(rl_team_new(cpu, 2, &team, &err), RL_ESYS);
+    assert_non_null(strstr(err.text, "100000"));
+    assert_null(team);
+}
+
+static void filled_memory_holds_no_zero_and_only_ordinary_numbers(void **state)
+{
+    (void)state;
+    struct rl_buffer buffer = {0};
+    assert_int_equal(rl_buffer_map(&buffer, 1 << 20, NULL), RL_OK);
+    assert_int_equal((uintptr_t)buffer.base % (2u << 20), 0);
+    rl_buffer_fill(buffer.base, buffer.bytes);
+    for (size_t i = 0; i < buffer.bytes / sizeof(float); i++) {
+        float f;
+        memcpy(&f, buffer.base + i * sizeof f, sizeof f);
+        assert_true(f >= 1 && f < 2);
+    }
+    for (size_t i = 0; i < buffer.bytes / sizeof(double); i++) {
+        double d;
+        memcpy(&d, buffer.base + i * sizeof d, sizeof d);
+        assert_true(d >= 0.0078125 && d < 2);
+    }
+    rl_buffer_release(&buffer);
+    assert_null(buffer.base);
+    assert_int_equal(rl_buffer_map(&buffer, 0, NULL), RL_EINVAL);
+}
+
+static void the_clock_counts_real_time(void **state)
+{
+    (void)state;
+    struct rl_clock clock = rl_clock_calibrate();
+    assert_true(clock.tick_hz > 1e6);
+    double before = rl_now_s();
+    uint64_t from = rl_ticks();
+    for (int i = 0; i < 2000; i++)
+        rl_core_chain();
+    uint64_t to = rl_ticks();
+    double after = rl_now_s();
+    assert_true(rl_ticks_s(&clock, from, to) <= (after - before) * 1.01);
+    assert_true(rl_core_clock_hz(&clock) > 0);
+    assert_true(rl_nop_rate(&clock) > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_estimate_is_the_median_of_the_top),
+        cmocka_unit_test(one_wild_reading_does_not_move_the_estimate),
+        cmocka_unit_test(two_samples_have_an_honest_spread_and_one_has_none),
+        cmocka_unit_test(drift_between_blocks_shows_in_the_spread),
+        cmocka_unit_test(quantiles_interpolate),
+        cmocka_unit_test(a_job_is_sampled_as_often_as_asked),
+        cmocka_unit_test(every_rank_of_a_team_runs_every_sample),
+        cmocka_unit_test(cancelling_leaves_nothing_written),
+        cmocka_unit_test(senseless_limits_are_refused),
+        cmocka_unit_test(a_cpu_that_does_not_exist_is_named),
+        cmocka_unit_test(filled_memory_holds_no_zero_and_only_ordinary_numbers),
+        cmocka_unit_test(the_clock_counts_real_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
