@@ -1,0 +1,62 @@
+#include "cli/store.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "format/format.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum rl_status rl_store_folder(char **ret_path, struct rl_error *err)
+{
+    const char *data = getenv("XDG_DATA_HOME");
+    const char *home = getenv("HOME");
+    int n;
+    if (data && *data == '/')
+        n = asprintf(ret_path, "%s/roofline", data);
+    else if (home && *home)
+        n = asprintf(ret_path, "%s/.local/share/roofline", home);
+    else
+        return rl_fail(err, RL_ESYS,
+                       "no folder for machine records: neither XDG_DATA_HOME nor HOME is set; "
+                       "use -o FILE");
+    return n < 0 ? rl_fail(err, RL_ENOMEM, "no memory for a file name") : RL_OK;
+}
+
+enum rl_status rl_store_path(const char *key, char **ret_path, struct rl_error *err)
+{
+    char *folder;
+    RL_TRY(rl_store_folder(&folder, err));
+    int n = asprintf(ret_path, "%s/%s.json", folder, key);
+    free(folder);
+    return n < 0 ? rl_fail(err, RL_ENOMEM, "no memory for a file name") : RL_OK;
+}
+
+enum rl_status rl_store_load(const char *key, struct rl_machine *ret_machine, struct rl_error *err)
+{
+    char *path;
+    RL_TRY(rl_store_path(key, &path, err));
+    enum rl_status status = access(path, F_OK) == 0
+                                ? rl_machine_read(path, ret_machine, err)
+                                : rl_fail(err, RL_ENODATA,
+                                          "this machine has not been measured yet: run 'roofline "
+                                          "measure'");
+    free(path);
+    return status;
+}
+
+enum rl_status rl_store_save(const struct rl_machine *machine, struct rl_error *err)
+{
+    char *folder;
+    char *path = NULL;
+    RL_TRY(rl_store_folder(&folder, err));
+    enum rl_status status = rl_mkdirs(folder, err);
+    free(folder);
+    if (status == RL_OK)
+        status = rl_store_path(machine->key, &path, err);
+    if (status == RL_OK)
+        status = rl_machine_write(path, machine, err);
+    free(path);
+    return status;
+}

@@ -1,0 +1,102 @@
+/* What only a program may hold: its streams, its environment, its signals. */
+#include "cli/command.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static bool is_quiet;
+static volatile sig_atomic_t interrupted;
+
+void rl_set_quiet(bool quiet)
+{
+    is_quiet = quiet;
+}
+
+bool rl_is_quiet(void)
+{
+    return is_quiet;
+}
+
+int rl_report_error(const struct rl_error *err)
+{
+    static const int exit_of[] = {
+        [-RL_EINVAL] = RL_EXIT_USAGE,        [-RL_EDATA] = RL_EXIT_FAILED,
+        [-RL_ENODATA] = RL_EXIT_FAILED,      [-RL_EUNAVAIL] = RL_EXIT_UNAVAILABLE,
+        [-RL_ESYS] = RL_EXIT_FAILED,         [-RL_ENOMEM] = RL_EXIT_FAILED,
+        [-RL_ECANCEL] = RL_EXIT_INTERRUPTED,
+    };
+    fprintf(stderr, "roofline: %s\n", err->text[0] ? err->text : "no memory");
+    return exit_of[-err->status];
+}
+
+void rl_warn(const char *fmt, ...)
+{
+    if (is_quiet)
+        return;
+    va_list args;
+    va_start(args, fmt);
+    fputs("roofline: warning: ", stderr);
+    vfprintf(stderr, fmt, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+void rl_say(const char *fmt, ...)
+{
+    if (is_quiet)
+        return;
+    va_list args;
+    va_start(args, fmt);
+    vfprintf(stderr, fmt, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+bool rl_use_colour(int fd)
+{
+    const char *no_color = getenv("NO_COLOR");
+    const char *term = getenv("TERM");
+    return isatty(fd) && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
+}
+
+static unsigned from_environment(const char *name, unsigned fallback)
+{
+    const char *text = getenv(name);
+    long value = text ? strtol(text, NULL, 10) : 0;
+    return value > 0 && value < 10000 ? (unsigned)value : fallback;
+}
+
+void rl_terminal_size(unsigned *ret_columns, unsigned *ret_rows)
+{
+    struct winsize size;
+    *ret_columns = from_environment("COLUMNS", 80);
+    *ret_rows = from_environment("LINES", 24);
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col && size.ws_row) {
+        *ret_columns = size.ws_col;
+        *ret_rows = size.ws_row;
+    }
+}
+
+static void on_interrupt(int signo)
+{
+    interrupted = signo;
+}
+
+void rl_catch_interrupts(void)
+{
+    struct sigaction action = {.sa_handler = on_interrupt};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+bool rl_interrupted(void *unused)
+{
+    (void)unused;
+    return interrupted != 0;
+}

@@ -1,0 +1,250 @@
+/* Bound times per resource, and the verdict that follows from them. */
+#include "base/error.h"
+
+#include <math.h>
+#include <roofline/model.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *rl_verdict_name(enum rl_verdict verdict)
+{
+    static const char *const names[RL_VERDICT_COUNT] = {
+        [RL_VERDICT_UNKNOWN] = "unknown",       [RL_VERDICT_MEMORY] = "memory",
+        [RL_VERDICT_COMPUTE] = "compute",       [RL_VERDICT_NEAR_RIDGE] = "near-ridge",
+        [RL_VERDICT_LATENCY] = "latency",       [RL_VERDICT_NO_FLOP] = "no-flop",
+        [RL_VERDICT_ABOVE_ROOF] = "above-roof",
+    };
+    return (unsigned)verdict < RL_VERDICT_COUNT ? names[verdict] : "unknown";
+}
+
+struct rl_thresholds rl_thresholds_default(void)
+{
+    return (struct rl_thresholds){.near_ridge = 0.10, .latency = 0.50, .above_roof = 1.05};
+}
+
+double rl_intensity(const struct rl_kernel *kernel, const char *level)
+{
+    struct rl_value flop = rl_kernel_flop(kernel);
+    const struct rl_traffic *traffic = rl_kernel_find_traffic(kernel, level);
+    if (!rl_known(flop) || !traffic || !rl_known(traffic->bytes) || !(traffic->bytes.value > 0))
+        return 0;
+    return flop.value / traffic->bytes.value;
+}
+
+/* A number in a record must be finite and not negative. */
+static bool is_sound(struct rl_value v)
+{
+    return !rl_known(v) || (isfinite(v.value) && v.value >= 0);
+}
+
+static enum rl_status check_kernel(const struct rl_kernel *kernel, struct rl_error *err)
+{
+    bool sound = is_sound(kernel->time_s) && is_sound(kernel->flop) && is_sound(kernel->threads) &&
+                 is_sound(kernel->load_bytes) && is_sound(kernel->store_bytes);
+    for (size_t i = 0; i < kernel->n_ops; i++)
+        sound = sound && is_sound(kernel->ops[i].count);
+    for (size_t i = 0; i < kernel->n_traffic; i++)
+        sound = sound && is_sound(kernel->traffic[i].bytes);
+    if (!sound)
+        return rl_fail(err, RL_EINVAL, "kernel \"%s\" holds a negative or endless number",
+                       kernel->name ? kernel->name : "");
+    return RL_OK;
+}
+
+static void add_resource(struct rl_placement *place, const struct rl_resource *resource)
+{
+    if (place->n_resource == RL_MAX_RESOURCES || !(resource->bound_time_s > 0))
+        return;
+    unsigned i = place->n_resource++;
+    for (; i > 0 && place->resource[i - 1].bound_time_s < resource->bound_time_s; i--)
+        place->resource[i] = place->resource[i - 1];
+    place->resource[i] = *resource;
+}
+
+static void add_memory_resources(const struct rl_machine *machine, const struct rl_kernel *kernel,
+                                 struct rl_placement *place)
+{
+    struct rl_mix mix = rl_mix_of(kernel);
+    for (size_t i = 0; i < kernel->n_traffic; i++) {
+        const struct rl_traffic *traffic = &kernel->traffic[i];
+        double scale = 1;
+        const struct rl_memory_ceiling *m =
+            rl_bandwidth(machine, traffic->level, &mix, place->threads, &scale);
+        if (!m || !rl_known(traffic->bytes))
+            continue;
+        struct rl_resource r = {.is_memory = true, .amount = traffic->bytes.value};
+        snprintf(r.name, sizeof r.name, "memory:%s", traffic->level);
+        snprintf(r.level, sizeof r.level, "%s", traffic->level);
+        snprintf(r.ceiling, sizeof r.ceiling, "%s", m->id);
+        r.ceiling_rate = m->rate.value * scale;
+        r.bound_time_s = r.amount / r.ceiling_rate;
+        add_resource(place, &r);
+    }
+}
+
+/* The op name under which a ceiling for this class is stored; NULL: any general one (the peak). */
+static const char *ceiling_op(const struct rl_op_count *ops)
+{
+    switch (ops->op) {
+    case RL_OP_DIV:
+        return "div";
+    case RL_OP_SQRT:
+        return "sqrt";
+    case RL_OP_SPECIAL:
+        return ops->func;
+    default:
+        return NULL;
+    }
+}
+
+/* Seconds the operations of one row need at least, and the ceiling that says so. */
+static const struct rl_compute_ceiling *row_bound(const struct rl_machine *machine,
+                                                  const struct rl_op_count *ops, unsigned threads,
+                                                  double *ret_rate, double *ret_amount)
+{
+    double scale = 1;
+    const struct rl_compute_ceiling *c =
+        rl_peak(machine, ops->precision, ceiling_op(ops), NULL, threads, &scale);
+    if (!c)
+        return NULL;
+    unsigned weight = rl_op_class_weight(ops->op);
+    *ret_amount = ops->count.value * (weight ? weight : 1);
+    *ret_rate = c->rate.value * scale;
+    return c;
+}
+
+/* FLOP of one kernel share the execution units, so their times add up: one compute resource, named
+ * after the part that takes longest. */
+static void add_compute_resource(const struct rl_machine *machine, const struct rl_kernel *kernel,
+                                 struct rl_placement *place)
+{
+    struct rl_resource sum = {0};
+    double longest = 0;
+    for (size_t i = 0; i < kernel->n_ops; i++) {
+        const struct rl_op_count *ops = &kernel->ops[i];
+        if (!rl_known(ops->count) || ops->op == RL_OP_OTHER)
+            continue;
+        double rate, amount;
+        const struct rl_compute_ceiling *c =
+            row_bound(machine, ops, place->threads, &rate, &amount);
+        if (!c)
+            continue;
+        double time_s = amount / rate;
+        sum.bound_time_s += time_s;
+        sum.amount += amount;
+        if (time_s > longest) {
+            longest = time_s;
+            snprintf(sum.name, sizeof sum.name, "compute:%s.%s", rl_precision_name(c->precision),
+                     c->op);
+            snprintf(sum.ceiling, sizeof sum.ceiling, "%s", c->id);
+        }
+    }
+    if (sum.bound_time_s > 0)
+        sum.ceiling_rate = sum.amount / sum.bound_time_s;
+    add_resource(place, &sum);
+}
+
+/* Only the total is known: take the fp64 peak, the usual meaning of a bare FLOP count. */
+static void add_bare_flop(const struct rl_machine *machine, const struct rl_kernel *kernel,
+                          struct rl_placement *place)
+{
+    double scale = 1;
+    const struct rl_compute_ceiling *c =
+        rl_peak(machine, RL_FP64, NULL, NULL, place->threads, &scale);
+    if (!c || !rl_known(kernel->flop))
+        return;
+    struct rl_resource r = {.amount = kernel->flop.value, .ceiling_rate = c->rate.value * scale};
+    snprintf(r.name, sizeof r.name, "compute:fp64.%s", c->op);
+    snprintf(r.ceiling, sizeof r.ceiling, "%s", c->id);
+    r.bound_time_s = r.amount / r.ceiling_rate;
+    add_resource(place, &r);
+}
+
+static void set_bound(struct rl_placement *place, enum rl_verdict verdict, const char *bound)
+{
+    place->verdict = verdict;
+    snprintf(place->bound, sizeof place->bound, "%s", bound);
+}
+
+static void set_unknown(struct rl_placement *place, const char *why)
+{
+    set_bound(place, RL_VERDICT_UNKNOWN, "unknown");
+    snprintf(place->why, sizeof place->why, "%s", why);
+}
+
+/* Memory and compute need about the same time: the kernel stands at the ridge. */
+static bool is_near_ridge(const struct rl_placement *place, double tolerance)
+{
+    double memory = 0, compute = 0;
+    for (unsigned i = 0; i < place->n_resource; i++) {
+        double *largest = place->resource[i].is_memory ? &memory : &compute;
+        *largest = fmax(*largest, place->resource[i].bound_time_s);
+    }
+    return memory > 0 && compute > 0 && fabs(memory - compute) <= tolerance * fmax(memory, compute);
+}
+
+static void judge(struct rl_placement *place, bool has_flop, const struct rl_thresholds *limits)
+{
+    const struct rl_resource *top = &place->resource[0];
+    if (place->attained > limits->above_roof) {
+        set_bound(place, RL_VERDICT_ABOVE_ROOF, "above-roof");
+        snprintf(place->why, sizeof place->why,
+                 top->is_memory ? "the data came from a nearer level, or the bytes are the "
+                                  "algorithm's and not the traffic"
+                                : "the clock was higher than when the roof was measured, or the "
+                                  "precision is another");
+    } else if (place->attained > 0 && place->attained < limits->latency) {
+        set_bound(place, RL_VERDICT_LATENCY, "latency");
+    } else if (!has_flop) {
+        set_bound(place, RL_VERDICT_NO_FLOP, "no-flop");
+    } else if (is_near_ridge(place, limits->near_ridge)) {
+        set_bound(place, RL_VERDICT_NEAR_RIDGE, "near-ridge");
+    } else {
+        set_bound(place, top->is_memory ? RL_VERDICT_MEMORY : RL_VERDICT_COMPUTE, top->name);
+    }
+}
+
+enum rl_status rl_place(const struct rl_machine *machine, const struct rl_kernel *kernel,
+                        const struct rl_thresholds *thresholds, struct rl_placement *ret_place,
+                        struct rl_error *err)
+{
+    struct rl_thresholds limits = thresholds ? *thresholds : rl_thresholds_default();
+    struct rl_placement place = {.threads = 1};
+    RL_TRY(check_kernel(kernel, err));
+    if (rl_known(kernel->threads) && kernel->threads.value >= 1)
+        place.threads = (unsigned)lround(kernel->threads.value);
+
+    struct rl_value flop = rl_kernel_flop(kernel);
+    bool has_flop = rl_known(flop) && flop.value > 0;
+    add_memory_resources(machine, kernel, &place);
+    if (kernel->n_ops)
+        add_compute_resource(machine, kernel, &place);
+    else
+        add_bare_flop(machine, kernel, &place);
+
+    bool has_time = rl_known(kernel->time_s) && kernel->time_s.value > 0;
+    if (place.n_resource)
+        place.bound_time_s = place.resource[0].bound_time_s;
+    if (has_flop && place.bound_time_s > 0)
+        place.roof_flop_per_s = flop.value / place.bound_time_s;
+    if (has_flop && has_time)
+        place.flop_per_s = flop.value / kernel->time_s.value;
+    if (has_time && place.bound_time_s > 0) {
+        place.attained = place.bound_time_s / kernel->time_s.value;
+        place.headroom = kernel->time_s.value / place.bound_time_s;
+        for (unsigned i = 0; i < place.n_resource; i++)
+            place.resource[i].utilization = place.resource[i].bound_time_s / kernel->time_s.value;
+    }
+    if (!place.n_resource)
+        set_unknown(&place, rl_known(flop) || kernel->n_traffic
+                                ? "the machine record has no ceiling for what the kernel uses"
+                                : "neither FLOP nor bytes are known");
+    else if (!has_time)
+        set_unknown(&place, "the time is not known");
+    else if (!rl_known(flop) && kernel->n_ops == 0)
+        set_unknown(&place, "the FLOP are not known");
+    else
+        judge(&place, has_flop, &limits);
+    *ret_place = place;
+    return RL_OK;
+}
