@@ -1,0 +1,207 @@
+/* CPUID answers turn into identity and usable instruction sets; every refusal has its reason. */
+#include "cpu/cpu.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct answer {
+    uint32_t leaf, subleaf, abcd[4];
+};
+
+struct machine {
+    struct answer answer[12];
+    uint64_t xcr0;
+    bool tiles;
+    unsigned asked_component;
+};
+
+static void leaf(void *context, uint32_t number, uint32_t subleaf, uint32_t ret_abcd[4])
+{
+    const struct machine *m = context;
+    memset(ret_abcd, 0, 4 * sizeof *ret_abcd);
+    for (size_t i = 0; i < sizeof m->answer / sizeof m->answer[0]; i++)
+        if (m->answer[i].leaf == number && m->answer[i].subleaf == subleaf) {
+            memcpy(ret_abcd, m->answer[i].abcd, sizeof m->answer[i].abcd);
+            return;
+        }
+}
+
+static uint64_t xcr0(void *context)
+{
+    return ((const struct machine *)context)->xcr0;
+}
+
+static bool permit(void *context, unsigned component)
+{
+    struct machine *m = context;
+    m->asked_component = component;
+    return m->tiles;
+}
+
+static struct rl_cpu decode(struct machine *m, const char *mask)
+{
+    struct rl_cpuid cpuid = {.leaf = leaf, .xcr0 = xcr0, .permit = permit, .context = m};
+    struct rl_cpu cpu;
+    assert_int_equal(rl_cpu_decode(&cpuid, mask, &cpu, NULL), RL_OK);
+    return cpu;
+}
+
+enum { MAX_LEAF = 0x1F };
+static const uint32_t leaf1_ecx = 1u << 27 | 1u << 28 | 1u << 12 | 1u << 31;
+static const uint32_t leaf7_ebx = 1u << 5 | 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;
+static const uint32_t leaf7_ecx = 1u << 11;
+static const uint32_t leaf7_edx = 1u << 22 | 1u << 23 | 1u << 24 | 1u << 25;
+
+/* Family 6 model 0x8F stepping 8: signature 0x000806F8. */
+static struct machine server(void)
+{
+    return (struct machine){
+        .answer =
+            {
+                {0, 0, {MAX_LEAF, 0x756E6547, 0x6C65746E, 0x49656E69}},
+                {1, 0, {0x000806F8, 0, leaf1_ecx, 1u << 26}},
+                {7, 0, {1, leaf7_ebx, leaf7_ecx, leaf7_edx}},
+                {7, 1, {1u << 4 | 1u << 5, 0, 0, 0}},
+                {0x1A, 0, {0x40000000, 0, 0, 0}},
+                {0x40000000, 0, {0, 0x4B4D564B, 0x564B4D56, 0x0000004D}},
+                {0x80000000, 0, {0x80000004, 0, 0, 0}},
+                {0x80000002, 0, {0x65542020, 0x20207473, 0x55504320, 0x20202020}},
+            },
+        .xcr0 = 0x600E7,
+        .tiles = true,
+    };
+}
+
+static void identity_is_read_from_the_signature(void **state)
+{
+    (void)state;
+    struct machine m = server();
+    struct rl_cpu cpu = decode(&m, NULL);
+    assert_string_equal(cpu.vendor, "GenuineIntel");
+    assert_int_equal(cpu.family, 6);
+    assert_int_equal(cpu.model, 0x8F);
+    assert_int_equal(cpu.stepping, 8);
+    assert_int_equal(cpu.core_type, 0x40);
+    assert_string_equal(cpu.hypervisor, "KVMKVMKVM");
+    assert_string_equal(cpu.model_name, "Test CPU");
+}
+
+static void an_extended_family_adds_up(void **state)
+{
+    (void)state;
+    struct machine m = server();
+    m.answer[1].abcd[0] = 0x00B00F21; /* 0xF + 0xB = 26, model 2, stepping 1 */
+    struct rl_cpu cpu = decode(&m, NULL);
+    assert_int_equal(cpu.family, 26);
+    assert_int_equal(cpu.model, 2);
+    assert_int_equal(cpu.stepping, 1);
+}
+
+static void everything_the_hardware_and_system_grant_is_usable(void **state)
+{
+    (void)state;
+    struct machine m = server();
+    struct rl_cpu cpu = decode(&m, NULL);
+    assert_true(rl_cpu_usable(&cpu, RL_ISA_AVX512_FP16));
+    assert_true(rl_cpu_usable(&cpu, RL_ISA_AMX_INT8));
+    assert_int_equal(m.asked_component, 18);
+    assert_int_equal(cpu.isa[RL_ISA_AMX_FP16], RL_ISA_NO_HARDWARE);
+    assert_non_null(strstr(rl_cpu_why_not(&cpu, RL_ISA_AMX_FP16), "does not have"));
+}
+
+static void registers_the_system_does_not_save_are_not_used(void **state)
+{
+    (void)state;
+    struct machine m = server();
+    m.xcr0 = 0x7;
+    struct rl_cpu cpu = decode(&m, NULL);
+    assert_true(rl_cpu_usable(&cpu, RL_ISA_AVX2));
+    assert_int_equal(cpu.isa[RL_ISA_AVX512], RL_ISA_NO_SYSTEM);
+    m.xcr0 = 0x3;
+    assert_int_equal(decode(&m, NULL).isa[RL_ISA_AVX2], RL_ISA_NO_SYSTEM);
+    assert_true(strlen(rl_cpu_why_not(&cpu, RL_ISA_AVX512)) > 0);
+}
+
+static void xgetbv_is_not_executed_unless_cpuid_allows_it(void **state)
+{
+    (void)state;
+    struct machine m = server();
+    m.answer[1].abcd[2] &= ~(1u << 27);
+    assert_int_equal(decode(&m, NULL).isa[RL_ISA_AVX2], RL_ISA_NO_SYSTEM);
+}
+
+static void tiles_the_kernel_refuses_are_not_used(void **state)
+{
+    (void)state;
+    struct machine m = server();
+    m.tiles = false;
+    assert_int_equal(decode(&m, NULL).isa[RL_ISA_AMX_BF16], RL_ISA_NO_SYSTEM);
+}
+
+static void leaves_beyond_the_highest_count_as_absent(void **state)
+{
+    (void)state;
+    struct machine m = server();
+    m.answer[0].abcd[0] = 1;
+    struct rl_cpu cpu = decode(&m, NULL);
+    assert_int_equal(cpu.isa[RL_ISA_AVX2], RL_ISA_NO_HARDWARE);
+    assert_true(rl_cpu_usable(&cpu, RL_ISA_FMA));
+}
+
+static void a_mask_leaves_what_it_names_and_the_portable_ones(void **state)
+{
+    (void)state;
+    struct machine m = server();
+    struct rl_cpu cpu = decode(&m, "sse2,avx2");
+    assert_true(rl_cpu_usable(&cpu, RL_ISA_C));
+    assert_true(rl_cpu_usable(&cpu, RL_ISA_SCALAR));
+    assert_true(rl_cpu_usable(&cpu, RL_ISA_FMA));
+    assert_true(rl_cpu_usable(&cpu, RL_ISA_AVX2));
+    assert_int_equal(cpu.isa[RL_ISA_AVX512], RL_ISA_MASKED);
+    char list[64];
+    rl_cpu_isa_list(&cpu, list, sizeof list);
+    assert_string_equal(list, "scalar sse2 fma avx2");
+}
+
+static void an_unknown_word_in_the_mask_is_named(void **state)
+{
+    (void)state;
+    struct rl_cpu cpu;
+    struct rl_error err = {0};
+    assert_int_equal(rl_cpu_detect("sse2,avx1024", &cpu, &err), RL_EINVAL);
+    assert_non_null(strstr(err.text, "\"avx1024\""));
+    assert_non_null(strstr(err.text, "avx512-vnni"));
+}
+
+static void a_foreign_processor_has_the_portable_set_only(void **state)
+{
+    (void)state;
+    struct rl_cpuid none = {0};
+    struct rl_cpu cpu;
+    assert_int_equal(rl_cpu_decode(&none, NULL, &cpu, NULL), RL_OK);
+    assert_true(rl_cpu_usable(&cpu, RL_ISA_C));
+    for (int i = RL_ISA_SCALAR; i < RL_ISA_COUNT; i++)
+        assert_int_equal(cpu.isa[i], RL_ISA_NO_HARDWARE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(identity_is_read_from_the_signature),
+        cmocka_unit_test(an_extended_family_adds_up),
+        cmocka_unit_test(everything_the_hardware_and_system_grant_is_usable),
+        cmocka_unit_test(registers_the_system_does_not_save_are_not_used),
+        cmocka_unit_test(xgetbv_is_not_executed_unless_cpuid_allows_it),
+        cmocka_unit_test(tiles_the_kernel_refuses_are_not_used),
+        cmocka_unit_test(leaves_beyond_the_highest_count_as_absent),
+        cmocka_unit_test(a_mask_leaves_what_it_names_and_the_portable_ones),
+        cmocka_unit_test(an_unknown_word_in_the_mask_is_named),
+        cmocka_unit_test(a_foreign_processor_has_the_portable_set_only),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
