@@ -1,0 +1,75 @@
+/* One cache set as a list of its lines, most recent first, so that LRU needs no ages: a hit at
+ * place p moves p entries, and most hits are at place 0. An entry is a 31-bit line number and a
+ * dirty bit, which lets one vector compare cover four ways. Private to the cache model. */
+#ifndef RL_DECODE_CACHE_SET_INTERNAL_H
+#define RL_DECODE_CACHE_SET_INTERNAL_H
+
+#include <stdint.h>
+#include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+enum { DIRTY = 1 };
+#define EMPTY     UINT32_MAX /* an entry without a line */
+#define NOT_FOUND UINT32_MAX
+
+/* Place of a line, or NOT_FOUND. `set` is aligned to 16 bytes and EMPTY from `ways` to the next
+ * multiple of four. */
+static inline uint32_t set_find(const uint32_t *set, uint32_t ways, uint32_t line)
+{
+    uint32_t wanted = line << 1 | DIRTY;
+#ifdef __SSE2__
+    const __m128i key = _mm_set1_epi32((int)wanted);
+    const __m128i dirty = _mm_set1_epi32(DIRTY);
+    for (uint32_t i = 0; i < ways; i += 4) {
+        __m128i four =
+            _mm_or_si128(_mm_load_si128((const __m128i *)(const void *)(set + i)), dirty);
+        int equal = _mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(four, key)));
+        if (equal)
+            return i + (uint32_t)__builtin_ctz((unsigned)equal);
+    }
+#else
+    for (uint32_t i = 0; i < ways; i++)
+        if ((set[i] | DIRTY) == wanted)
+            return i;
+#endif
+    return NOT_FOUND;
+}
+
+/* Move entries 0 .. n-1 one place down, overwriting entry n. */
+static inline void set_shift(uint32_t *set, uint32_t n)
+{
+#ifdef __SSE2__
+    for (; n >= 4; n -= 4) {
+        __m128i four = _mm_loadu_si128((const __m128i *)(const void *)(set + n - 4));
+        _mm_storeu_si128((__m128i *)(void *)(set + n - 3), four);
+    }
+#endif
+    for (; n > 0; n--)
+        set[n] = set[n - 1];
+}
+
+/* Make the entry at place `at` the most recent, with the given value. */
+static inline void set_promote(uint32_t *set, uint32_t at, uint32_t entry)
+{
+    set_shift(set, at);
+    set[0] = entry;
+}
+
+/* A new most recent entry; returns the least recent one, which leaves. */
+static inline uint32_t set_insert(uint32_t *set, uint32_t ways, uint32_t entry)
+{
+    uint32_t victim = set[ways - 1];
+    set_promote(set, ways - 1, entry);
+    return victim;
+}
+
+/* Remove the entry at place `at`. */
+static inline void set_drop(uint32_t *set, uint32_t ways, uint32_t at)
+{
+    memmove(set + at, set + at + 1, (ways - 1 - at) * sizeof *set);
+    set[ways - 1] = EMPTY;
+}
+
+#endif

@@ -1,0 +1,622 @@
+/* The cache model equals a naive one that follows the rules of its header word by word: after every
+ * single access, every boundary of every group, for every policy, geometry and kind of access. */
+#include "decode/cache_model.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MAX_CORES = 5, MAX_SETS = 2048, GROUPS = 3 };
+
+/* ---- the naive model: a list of copies a set, ages by a clock, every core asked every time ----
+ */
+
+struct copy {
+    uint64_t line;
+    uint64_t used; /* 0: empty */
+    bool dirty;
+};
+
+struct naive {
+    struct rl_cache_geometry geometry;
+    uint32_t n_cores;
+    uint64_t clock;
+    struct copy *copies[MAX_CORES][RL_CACHE_LEVELS_MAX]; /* shared levels live at core 0 */
+    uint8_t group[RL_CACHE_LEVELS_MAX][MAX_SETS];
+    struct rl_cache_flow flow[RL_CACHE_LEVELS_MAX * GROUPS];
+};
+
+static void naive_init(struct naive *n, const struct rl_cache_geometry *geometry, uint32_t n_cores)
+{
+    memset(n, 0, sizeof *n);
+    n->geometry = *geometry;
+    n->n_cores = n_cores;
+    for (uint32_t core = 0; core < MAX_CORES; core++)
+        for (uint32_t k = 0; k < geometry->n_levels; k++)
+            n->copies[core][k] = calloc((size_t)geometry->level[k].sets * geometry->level[k].ways,
+                                        sizeof(struct copy));
+}
+
+static void naive_release(struct naive *n)
+{
+    for (uint32_t core = 0; core < MAX_CORES; core++)
+        for (uint32_t k = 0; k < n->geometry.n_levels; k++)
+            free(n->copies[core][k]);
+}
+
+static struct copy *naive_set(struct naive *n, uint32_t core, uint32_t k, uint64_t line)
+{
+    const struct rl_cache_level *level = &n->geometry.level[k];
+    return n->copies[level->shared ? 0 : core][k] + (line % level->sets) * level->ways;
+}
+
+static struct copy *naive_find(struct naive *n, uint32_t core, uint32_t k, uint64_t line)
+{
+    struct copy *set = naive_set(n, core, k, line);
+    for (uint32_t way = 0; way < n->geometry.level[k].ways; way++)
+        if (set[way].used && set[way].line == line)
+            return &set[way];
+    return NULL;
+}
+
+static uint8_t naive_group(const struct naive *n, uint32_t k, uint64_t line)
+{
+    return n->group[k][line % n->geometry.level[k].sets];
+}
+
+static struct rl_cache_flow *naive_flow(struct naive *n, uint32_t k, uint64_t line)
+{
+    static struct rl_cache_flow nowhere;
+    uint8_t group = naive_group(n, k, line);
+    return group == RL_CACHE_OUT ? &nowhere : &n->flow[k * GROUPS + group];
+}
+
+static uint32_t naive_privates(const struct naive *n)
+{
+    uint32_t k = 0;
+    while (k < n->geometry.n_levels && !n->geometry.level[k].shared)
+        k++;
+    return k;
+}
+
+static void naive_arrive(struct naive *n, uint32_t core, uint32_t k, uint64_t line, bool dirty);
+
+/* Remove a line from levels first .. end-1 of one core; whether dirty data came out. */
+static bool naive_remove(struct naive *n, uint32_t core, uint32_t first, uint32_t end,
+                         uint64_t line, bool dirty)
+{
+    for (uint32_t k = first; k < end; k++) {
+        struct copy *copy = naive_find(n, core, k, line);
+        dirty |= copy && copy->dirty;
+        if (copy)
+            copy->used = 0;
+        if (dirty)
+            naive_flow(n, k, line)->writebacks++;
+    }
+    return dirty;
+}
+
+static void naive_leave(struct naive *n, uint32_t core, uint32_t k, struct copy gone)
+{
+    uint32_t privates = naive_privates(n);
+    if (n->geometry.level[k].policy == RL_CACHE_INCLUSIVE && k < privates) {
+        gone.dirty |= naive_remove(n, core, 0, k, gone.line, false);
+    } else if (n->geometry.level[k].policy == RL_CACHE_INCLUSIVE) {
+        bool dirty = false;
+        for (uint32_t other = 0; other < n->n_cores; other++)
+            dirty |= naive_remove(n, other, 0, privates, gone.line, false);
+        gone.dirty |= naive_remove(n, core, privates, k, gone.line, dirty);
+    }
+    bool last = k + 1 == n->geometry.n_levels;
+    bool to_victim = !last && n->geometry.level[k + 1].policy == RL_CACHE_VICTIM;
+    if (gone.dirty)
+        naive_flow(n, k, gone.line)->writebacks++;
+    else if (to_victim)
+        naive_flow(n, k, gone.line)->castouts++;
+    if (!last && (gone.dirty || to_victim))
+        naive_arrive(n, core, k + 1, gone.line, gone.dirty);
+}
+
+static void naive_insert(struct naive *n, uint32_t core, uint32_t k, uint64_t line, bool dirty)
+{
+    struct copy *set = naive_set(n, core, k, line);
+    struct copy *oldest = set;
+    for (uint32_t way = 1; way < n->geometry.level[k].ways; way++)
+        if (set[way].used < oldest->used)
+            oldest = &set[way];
+    struct copy gone = *oldest;
+    *oldest = (struct copy){line, ++n->clock, dirty};
+    if (gone.used)
+        naive_leave(n, core, k, gone);
+}
+
+static void naive_arrive(struct naive *n, uint32_t core, uint32_t k, uint64_t line, bool dirty)
+{
+    if (naive_group(n, k, line) == RL_CACHE_OUT)
+        return;
+    struct copy *copy = naive_find(n, core, k, line);
+    if (copy) {
+        copy->dirty |= dirty;
+        copy->used = ++n->clock;
+    } else {
+        naive_insert(n, core, k, line, dirty);
+    }
+}
+
+/* Ask the other cores: clean or drop their copies; whether any had one. */
+static bool naive_ask(struct naive *n, uint32_t core, uint64_t line, bool store)
+{
+    uint32_t privates = naive_privates(n);
+    bool held = false;
+    for (uint32_t other = 0; other < n->n_cores; other++) {
+        bool dirty = false;
+        for (uint32_t k = 0; other != core && k < privates; k++) {
+            struct copy *copy = naive_find(n, other, k, line);
+            held |= copy != NULL;
+            dirty |= copy && copy->dirty;
+            if (copy) {
+                copy->dirty = false;
+                copy->used = store ? 0 : copy->used;
+            }
+            if (dirty)
+                naive_flow(n, k, line)->writebacks++;
+        }
+        if (dirty && privates < n->geometry.n_levels)
+            naive_arrive(n, other, privates, line, true);
+    }
+    return held;
+}
+
+static bool naive_fetch(struct naive *n, uint32_t core, uint32_t k, uint64_t line,
+                        enum rl_cache_kind kind)
+{
+    bool out = k == n->geometry.n_levels || naive_group(n, k, line) == RL_CACHE_OUT;
+    bool leaving = k == naive_privates(n) || (k < naive_privates(n) && out);
+    bool supplied = leaving && naive_ask(n, core, line, kind != RL_CACHE_LOAD);
+    if (out)
+        return false;
+    bool victim = n->geometry.level[k].policy == RL_CACHE_VICTIM;
+    struct copy *copy = naive_find(n, core, k, line);
+    if (copy && victim && !(supplied && kind == RL_CACHE_LOAD)) {
+        copy->used = 0;
+        return copy->dirty;
+    }
+    if (copy) {
+        copy->used = ++n->clock;
+        return false;
+    }
+    bool dirty = false;
+    if (!supplied) {
+        struct rl_cache_flow *flow = naive_flow(n, k, line);
+        flow->reads += kind != RL_CACHE_STORE;
+        flow->allocates += kind == RL_CACHE_STORE;
+        dirty = naive_fetch(n, core, k + 1, line, kind);
+    }
+    if (victim)
+        return dirty;
+    naive_insert(n, core, k, line, dirty);
+    return false;
+}
+
+static void naive_nt_store(struct naive *n, uint32_t core, uint64_t line, uint64_t bytes)
+{
+    uint32_t last = n->geometry.n_levels - 1;
+    bool dirty = false;
+    for (uint32_t other = 0; other < n->n_cores; other++)
+        dirty |= naive_remove(n, other, 0, naive_privates(n), line, false);
+    naive_remove(n, core, naive_privates(n), last + 1, line, dirty);
+    naive_flow(n, last, line)->nt_bytes += bytes;
+}
+
+static void naive_touch(struct naive *n, uint32_t core, uint64_t line, uint64_t bytes,
+                        enum rl_cache_kind kind)
+{
+    if (naive_group(n, 0, line) == RL_CACHE_OUT)
+        return;
+    if (kind == RL_CACHE_NT_STORE) {
+        naive_nt_store(n, core, line, bytes);
+        return;
+    }
+    bool store = kind != RL_CACHE_LOAD;
+    struct copy *copy = naive_find(n, core, 0, line);
+    if (copy) {
+        copy->used = ++n->clock;
+        if (store && !copy->dirty && naive_privates(n) > 0)
+            naive_ask(n, core, line, true);
+        copy->dirty |= store;
+        return;
+    }
+    struct rl_cache_flow *flow = naive_flow(n, 0, line);
+    flow->reads += kind != RL_CACHE_STORE;
+    flow->allocates += kind == RL_CACHE_STORE;
+    bool dirty = naive_fetch(n, core, 1, line, kind);
+    naive_insert(n, core, 0, line, dirty || store);
+    if (store && naive_privates(n) > 0)
+        naive_ask(n, core, line, true);
+}
+
+static void naive_access(struct naive *n, uint32_t core, uint64_t address, uint64_t size,
+                         enum rl_cache_kind kind)
+{
+    for (uint64_t i = 0; i < size;) {
+        uint64_t bytes = 64 - (address + i) % 64;
+        if (bytes > size - i)
+            bytes = size - i;
+        naive_touch(n, core, (address + i) / 64, bytes, kind);
+        i += bytes;
+    }
+}
+
+/* ---- streams ---- */
+
+static uint64_t rng_state;
+
+static uint64_t rng(void)
+{
+    rng_state ^= rng_state << 13;
+    rng_state ^= rng_state >> 7;
+    rng_state ^= rng_state << 17;
+    return rng_state;
+}
+
+struct access {
+    uint32_t core;
+    uint64_t address;
+    uint64_t size;
+    enum rl_cache_kind kind;
+};
+
+/* A mixture: uniform over a small area, sequential, strided by a power of two, a hot line, and far
+ * apart regions; mostly small sizes, some spanning lines. */
+static struct access next_access(uint64_t i, uint32_t n_cores, uint64_t area)
+{
+    struct access a = {.core = (uint32_t)(rng() % n_cores)};
+    switch (rng() % 6) {
+    case 0:
+    case 1:
+        a.address = rng() % area;
+        break;
+    case 2:
+        a.address = i * 8 % (2 * area);
+        break;
+    case 3:
+        a.address = (i % 32) * 4096;
+        break;
+    case 4:
+        a.address = 128 + rng() % 64;
+        break;
+    default:
+        a.address = ((rng() % 300) << 24) + rng() % 256;
+    }
+    a.address += 0x7f0000000000u;
+    a.size = rng() % 8 ? 1u << rng() % 7 : rng() % 200;
+    uint64_t kind = rng() % 16;
+    a.kind = kind < 9    ? RL_CACHE_LOAD
+             : kind < 13 ? RL_CACHE_STORE
+             : kind < 15 ? RL_CACHE_UPDATE
+                         : RL_CACHE_NT_STORE;
+    return a;
+}
+
+static struct rl_cache_geometry random_geometry(void)
+{
+    static const uint32_t sets[] = {1, 2, 3, 4, 7, 8, 16, 24, 64, 128, 192, 320};
+    struct rl_cache_geometry g = {.n_levels = 1 + (uint32_t)(rng() % RL_CACHE_LEVELS_MAX)};
+    uint32_t privates = (uint32_t)(rng() % (g.n_levels + 1));
+    for (uint32_t k = 0; k < g.n_levels; k++) {
+        g.level[k].sets = sets[rng() % (sizeof sets / sizeof *sets)];
+        g.level[k].ways = 1 + (uint32_t)(rng() % (rng() % 4 ? 6 : RL_CACHE_WAYS_MAX));
+        g.level[k].shared = k >= privates;
+        g.level[k].policy = k == 0 ? RL_CACHE_NON_INCLUSIVE : (enum rl_cache_policy)(rng() % 3);
+    }
+    return g;
+}
+
+/* Random groups and, if `closed`, first-level sets left out with everything behind them. */
+static void random_groups(struct naive *n, bool with_out)
+{
+    const struct rl_cache_geometry *g = &n->geometry;
+    for (uint32_t k = 0; k < g->n_levels; k++)
+        for (uint32_t set = 0; set < g->level[k].sets; set++)
+            n->group[k][set] =
+                with_out && rng() % 4 == 0 ? RL_CACHE_OUT : (uint8_t)(rng() % GROUPS);
+}
+
+static void compare_run(const struct rl_cache_geometry *g, uint32_t n_cores, bool grouped,
+                        uint64_t n_accesses)
+{
+    struct naive *naive = malloc(sizeof *naive);
+    struct rl_cache *cache = NULL;
+    struct rl_cache_flow flow[RL_CACHE_LEVELS_MAX * GROUPS] = {0};
+    naive_init(naive, g, 1);
+    assert_int_equal(rl_cache_new(g, GROUPS, &cache, NULL), RL_OK);
+    if (grouped)
+        random_groups(naive, rng() % 2);
+    for (uint32_t k = 0; grouped && k < g->n_levels; k++)
+        assert_int_equal(rl_cache_choose_sets(cache, k, RL_CACHE_ALL, naive->group[k], NULL),
+                         RL_OK);
+    uint64_t area = 4096u << rng() % 5;
+    for (uint64_t i = 0; i < n_accesses; i++) {
+        if (i == n_accesses / 8) { /* threads appear while the program runs */
+            naive->n_cores = n_cores;
+            assert_int_equal(rl_cache_reserve_cores(cache, n_cores, NULL), RL_OK);
+        }
+        struct access a = next_access(i, naive->n_cores, area);
+        naive_access(naive, a.core, a.address, a.size, a.kind);
+        rl_cache_access(cache, a.core, a.address, a.size, a.kind, flow);
+        if (memcmp(flow, naive->flow, sizeof flow[0] * g->n_levels * GROUPS) != 0)
+            fail_msg("access %llu differs", (unsigned long long)i);
+    }
+    assert_int_equal(rl_cache_forgotten(cache), 0);
+    rl_cache_free(cache);
+    naive_release(naive);
+    free(naive);
+}
+
+static void one_core_equals_the_naive_model(void **state)
+{
+    (void)state;
+    rng_state = 0x1234567;
+    for (int i = 0; i < 60; i++) {
+        struct rl_cache_geometry g = random_geometry();
+        compare_run(&g, 1, i % 2, 20000);
+    }
+}
+
+static void several_cores_equal_the_naive_model(void **state)
+{
+    (void)state;
+    rng_state = 0x7654321;
+    for (int i = 0; i < 120; i++) {
+        struct rl_cache_geometry g = random_geometry();
+        compare_run(&g, 2 + (uint32_t)(rng() % (MAX_CORES - 1)), i % 2, 20000);
+    }
+}
+
+/* Geometries of real machines: power of two and not, victim, inclusive. */
+static const struct rl_cache_geometry real[] = {
+    {3, {{64, 8, false, 0}, {1024, 8, false, 0}, {2048, 16, true, RL_CACHE_VICTIM}}},
+    {3, {{64, 12, false, 0}, {1024, 16, false, 0}, {2048, 16, true, RL_CACHE_NON_INCLUSIVE}}},
+    {3,
+     {{64, 8, false, 0},
+      {512, 8, false, RL_CACHE_INCLUSIVE},
+      {1920, 20, true, RL_CACHE_INCLUSIVE}}},
+    {2, {{256, 2, false, 0}, {1536, 12, true, RL_CACHE_NON_INCLUSIVE}}},
+};
+
+static void real_geometries_equal_the_naive_model(void **state)
+{
+    (void)state;
+    rng_state = 0xabcdef;
+    for (size_t i = 0; i < sizeof real / sizeof *real; i++) {
+        compare_run(&real[i], 1, false, 300000);
+        compare_run(&real[i], 3, false, 300000);
+    }
+}
+
+/* ---- worked by hand ---- */
+
+static const struct rl_cache_geometry tiny = {
+    2, {{1, 2, false, RL_CACHE_NON_INCLUSIVE}, {1, 4, true, RL_CACHE_NON_INCLUSIVE}}};
+
+static void a_streaming_triad_moves_three_lines_in_and_one_out(void **state)
+{
+    (void)state;
+    enum { N = 1 << 16 };
+    struct rl_cache *cache = NULL;
+    struct rl_cache_flow flow[3] = {0};
+    assert_int_equal(rl_cache_new(&real[1], 1, &cache, NULL), RL_OK);
+    for (uint64_t i = 0; i < N;
+         i++) { /* a[i] = b[i] + s * c[i], arrays of 512 KiB apart by 64 MiB */
+        rl_cache_access(cache, 0, (1u << 26) + 8 * i, 8, RL_CACHE_LOAD, flow);
+        rl_cache_access(cache, 0, (2u << 26) + 8 * i, 8, RL_CACHE_LOAD, flow);
+        rl_cache_access(cache, 0, (3u << 26) + 8 * i, 8, RL_CACHE_STORE, flow);
+    }
+    rl_cache_flush(cache, flow);
+    for (int k = 0; k < 3; k++) {
+        assert_int_equal(flow[k].reads, 2 * N / 8);
+        assert_int_equal(flow[k].allocates, N / 8);
+        assert_int_equal(flow[k].writebacks, N / 8);
+        assert_int_equal(rl_cache_flow_bytes(&flow[k]), 32 * N);
+    }
+    rl_cache_free(cache);
+}
+
+static void non_temporal_stores_go_past_the_caches(void **state)
+{
+    (void)state;
+    struct rl_cache *cache = NULL;
+    struct rl_cache_flow flow[2] = {0};
+    assert_int_equal(rl_cache_new(&tiny, 1, &cache, NULL), RL_OK);
+    rl_cache_access(cache, 0, 0, 8, RL_CACHE_STORE, flow); /* line 0 is dirty in L1 */
+    for (uint64_t a = 0; a < 128; a += 16)
+        rl_cache_access(cache, 0, a, 16, RL_CACHE_NT_STORE, flow);
+    assert_int_equal(flow[0].allocates, 1);
+    assert_int_equal(flow[0].writebacks, 1); /* moved out of the way, once */
+    assert_int_equal(flow[1].writebacks, 1);
+    assert_int_equal(flow[1].nt_bytes, 128);
+    rl_cache_access(cache, 0, 0, 8, RL_CACHE_LOAD, flow);
+    assert_int_equal(flow[0].reads, 1); /* and is no longer cached */
+    assert_int_equal(flow[1].reads, 1);
+    rl_cache_free(cache);
+}
+
+static void two_cores_pass_a_written_line_through_the_shared_level(void **state)
+{
+    (void)state;
+    struct rl_cache *cache = NULL;
+    struct rl_cache_flow flow[2] = {0};
+    assert_int_equal(rl_cache_new(&tiny, 1, &cache, NULL), RL_OK);
+    assert_int_equal(rl_cache_reserve_cores(cache, 2, NULL), RL_OK);
+    for (int i = 0; i < 10; i++)
+        rl_cache_access(cache, (uint32_t)i % 2, 64, 8, RL_CACHE_UPDATE, flow);
+    assert_int_equal(flow[0].reads, 10); /* each takes it from the other */
+    assert_int_equal(flow[0].writebacks, 9);
+    assert_int_equal(flow[1].reads, 1); /* memory was read once */
+    assert_int_equal(flow[1].writebacks, 0);
+    rl_cache_free(cache);
+}
+
+static void a_victim_level_takes_what_the_level_before_evicts(void **state)
+{
+    (void)state;
+    struct rl_cache_geometry g = tiny;
+    g.level[1].policy = RL_CACHE_VICTIM;
+    struct rl_cache *cache = NULL;
+    struct rl_cache_flow flow[2] = {0};
+    assert_int_equal(rl_cache_new(&g, 1, &cache, NULL), RL_OK);
+    for (int round = 0; round < 2; round++) /* 6 lines fit the 2 + 4 ways of both levels together */
+        for (uint64_t line = 0; line < 6; line++)
+            rl_cache_access(cache, 0, 64 * line, 8, RL_CACHE_LOAD, flow);
+    assert_int_equal(flow[0].reads, 12);
+    assert_int_equal(flow[0].castouts, 10); /* all but the two that L1 holds at the end */
+    assert_int_equal(flow[1].reads, 6);
+    rl_cache_free(cache);
+}
+
+static void an_inclusive_level_takes_its_lines_away_from_the_core(void **state)
+{
+    (void)state;
+    struct rl_cache_geometry g = {
+        2, {{1, 4, false, RL_CACHE_NON_INCLUSIVE}, {1, 2, true, RL_CACHE_INCLUSIVE}}};
+    struct rl_cache *cache = NULL;
+    struct rl_cache_flow flow[2] = {0};
+    assert_int_equal(rl_cache_new(&g, 1, &cache, NULL), RL_OK);
+    rl_cache_access(cache, 0, 0, 8, RL_CACHE_STORE, flow);
+    rl_cache_access(cache, 0, 64, 8, RL_CACHE_LOAD, flow);
+    rl_cache_access(cache, 0, 128, 8, RL_CACHE_LOAD, flow); /* evicts line 0 from L2, hence L1 */
+    assert_int_equal(flow[0].writebacks, 1);
+    assert_int_equal(flow[1].writebacks, 1);
+    rl_cache_access(cache, 0, 0, 8, RL_CACHE_LOAD, flow);
+    assert_int_equal(flow[0].reads, 3);
+    rl_cache_free(cache);
+}
+
+static void the_flows_of_a_subset_are_those_of_its_lines_in_the_full_model(void **state)
+{
+    (void)state;
+    struct rl_cache *full = NULL;
+    struct rl_cache *part = NULL;
+    struct rl_cache_flow in_full[3 * 2] = {0};
+    struct rl_cache_flow in_part[3 * 2] = {0};
+    assert_int_equal(rl_cache_new(&real[0], 2, &full, NULL), RL_OK);
+    assert_int_equal(rl_cache_new(&real[0], 2, &part, NULL), RL_OK);
+    uint8_t group[MAX_SETS];
+    for (uint32_t k = 0; k < 3; k++) { /* lines whose number modulo 64 is 5 or 40 */
+        for (uint32_t set = 0; set < real[0].level[k].sets; set++)
+            group[set] = set % 64 == 5 || set % 64 == 40;
+        assert_int_equal(rl_cache_choose_sets(full, k, RL_CACHE_ALL, group, NULL), RL_OK);
+        for (uint32_t set = 0; set < real[0].level[k].sets; set++)
+            group[set] = group[set] ? 1 : RL_CACHE_OUT;
+        assert_int_equal(rl_cache_choose_sets(part, k, 0, group, NULL), RL_OK);
+    }
+    rng_state = 99;
+    for (uint64_t i = 0; i < 200000; i++) {
+        struct access a = next_access(i, 1, 1 << 22);
+        rl_cache_access(full, 0, a.address, a.size, a.kind, in_full);
+        rl_cache_access(part, 0, a.address, a.size, a.kind, in_part);
+    }
+    for (int k = 0; k < 3; k++) {
+        assert_memory_equal(&in_full[2 * k + 1], &in_part[2 * k + 1], sizeof *in_full);
+        assert_true(in_full[2 * k + 1].reads > 0);
+        assert_int_equal(in_part[2 * k].reads, 0);
+    }
+    rl_cache_free(full);
+    rl_cache_free(part);
+}
+
+static void a_set_can_leave_and_return(void **state)
+{
+    (void)state;
+    struct rl_cache *cache = NULL;
+    struct rl_cache_flow flow[2] = {0};
+    const uint8_t in = 0;
+    assert_int_equal(rl_cache_new(&tiny, 1, &cache, NULL), RL_OK);
+    assert_int_equal(rl_cache_choose_sets(cache, 0, 0, &in, NULL), RL_OK);
+    rl_cache_access(cache, 0, 0, 8, RL_CACHE_LOAD, flow);
+    rl_cache_choose_set(cache, 0, 0, 0, RL_CACHE_OUT);
+    rl_cache_access(cache, 0, 64, 8, RL_CACHE_LOAD, flow);
+    rl_cache_choose_set(cache, 0, 0, 0, 0);
+    rl_cache_access(cache, 0, 0, 8, RL_CACHE_LOAD, flow);
+    assert_int_equal(flow[0].reads, 1);
+    rl_cache_free(cache);
+}
+
+static void more_address_space_than_fits_is_forgotten_and_said(void **state)
+{
+    (void)state;
+    struct rl_cache *cache = NULL;
+    struct rl_cache_flow flow[2] = {0};
+    assert_int_equal(rl_cache_new(&tiny, 1, &cache, NULL), RL_OK);
+    for (uint64_t i = 0; i < 20000; i++)
+        rl_cache_access(cache, 0, i << 24, 8, RL_CACHE_STORE, flow);
+    assert_int_equal(flow[0].allocates, 20000);
+    assert_int_equal(rl_cache_forgotten(cache), 2); /* 8191 regions at a time */
+    rl_cache_free(cache);
+}
+
+static void impossible_geometries_are_refused_by_name(void **state)
+{
+    (void)state;
+    struct rl_error err = {0};
+    struct rl_cache_geometry g = tiny;
+    g.n_levels = 0;
+    assert_int_equal(rl_cache_check(&g, &err), RL_EINVAL);
+    g.n_levels = RL_CACHE_LEVELS_MAX + 1;
+    assert_int_equal(rl_cache_check(&g, &err), RL_EINVAL);
+    g = tiny;
+    g.level[1].ways = 33;
+    assert_int_equal(rl_cache_check(&g, &err), RL_EINVAL);
+    assert_non_null(strstr(err.text, "L2: 33 ways"));
+    g = tiny;
+    g.level[0].sets = 0;
+    assert_int_equal(rl_cache_check(&g, &err), RL_EINVAL);
+    g = tiny;
+    g.level[0].shared = true;
+    g.level[1].shared = false;
+    assert_int_equal(rl_cache_check(&g, &err), RL_EINVAL);
+    g = tiny;
+    g.level[0].policy = RL_CACHE_VICTIM;
+    assert_int_equal(rl_cache_check(&g, &err), RL_EINVAL);
+    struct rl_cache *cache = NULL;
+    assert_int_equal(rl_cache_new(&tiny, 0, &cache, &err), RL_EINVAL);
+    assert_int_equal(rl_cache_new(&tiny, RL_CACHE_GROUPS_MAX + 1, &cache, &err), RL_EINVAL);
+    assert_null(cache);
+}
+
+static void sets_of_groups_that_do_not_exist_are_refused(void **state)
+{
+    (void)state;
+    struct rl_error err = {0};
+    struct rl_cache *cache = NULL;
+    const uint8_t group = 2;
+    assert_int_equal(rl_cache_new(&tiny, 2, &cache, NULL), RL_OK);
+    assert_int_equal(rl_cache_choose_sets(cache, 0, 0, &group, &err), RL_EINVAL);
+    assert_int_equal(rl_cache_choose_sets(cache, 2, 0, &group, &err), RL_EINVAL);
+    assert_int_equal(rl_cache_choose_sets(cache, 0, 1, &group, &err), RL_EINVAL);
+    assert_int_equal(rl_cache_reserve_cores(cache, RL_CACHE_CORES_MAX + 1, &err), RL_EINVAL);
+    rl_cache_free(cache);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_core_equals_the_naive_model),
+        cmocka_unit_test(several_cores_equal_the_naive_model),
+        cmocka_unit_test(real_geometries_equal_the_naive_model),
+        cmocka_unit_test(a_streaming_triad_moves_three_lines_in_and_one_out),
+        cmocka_unit_test(non_temporal_stores_go_past_the_caches),
+        cmocka_unit_test(two_cores_pass_a_written_line_through_the_shared_level),
+        cmocka_unit_test(a_victim_level_takes_what_the_level_before_evicts),
+        cmocka_unit_test(an_inclusive_level_takes_its_lines_away_from_the_core),
+        cmocka_unit_test(the_flows_of_a_subset_are_those_of_its_lines_in_the_full_model),
+        cmocka_unit_test(a_set_can_leave_and_return),
+        cmocka_unit_test(more_address_space_than_fits_is_forgotten_and_said),
+        cmocka_unit_test(impossible_geometries_are_refused_by_name),
+        cmocka_unit_test(sets_of_groups_that_do_not_exist_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
