@@ -105,6 +105,12 @@ struct rl_placement {
     double attained;        /**< bound time / measured time, 1 = at the roof; 0 unknown */
     double headroom;  /**< measured / bound time: how many times faster it could be; 0 unknown */
     unsigned threads; /**< thread count whose ceilings were used */
+
+    /** The compute bound had the kernel kept the vector widths it uses: what its own instructions
+     * allow. */
+    char isa_ceiling[RL_ID_LEN]; /**< id of the ceiling of the largest part; empty: unknown */
+    double isa_bound_time_s;     /**< 0 unknown */
+    double isa_attained;         /**< isa_bound_time_s / measured time; 0 unknown */
 };
 
 /** Shares and tolerances that turn bound times into a verdict. */
@@ -122,6 +128,11 @@ struct rl_thresholds rl_thresholds_default(void);
  * @param thresholds  NULL for the defaults.
  * @param ret_place   written always; verdict unknown (with why) where data is lacking.
  * @return RL_OK; RL_EINVAL for a kernel with negative or non-finite numbers.
+ *
+ * Compute bound: per precision, adds and multiplies are paired first (add+mul ceiling), left-over
+ * adds with fused multiply-adds (fma+add ceiling), and the rest stands alone; the times of all
+ * parts add up, since they share the execution units. A kernel below every hardware roof that is
+ * close to what its own vector width allows is compute-bound, not latency-bound.
  *
  * Pure; thread-safe. Invariants: scaling time and work together changes no ratio; raising a ceiling
  * never raises `attained`; roof_flop_per_s never exceeds the peak of the precisions involved.

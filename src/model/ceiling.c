@@ -117,6 +117,16 @@ static double mix_distance(const struct rl_memory_ceiling *m, const struct rl_mi
     return fabs(p->store_share - (mix ? mix->store_share : 0));
 }
 
+/* Each core has its own: only then does bandwidth grow with the threads. */
+static bool is_private(const struct rl_machine *machine, const char *level)
+{
+    const int last_usually_private = 2;
+    const struct rl_level *found = rl_machine_level(machine, level);
+    if (found && found->shared_by)
+        return found->shared_by <= (machine->topology.smt ? machine->topology.smt : 1);
+    return rl_level_rank(level) <= last_usually_private;
+}
+
 const struct rl_memory_ceiling *rl_bandwidth(const struct rl_machine *machine, const char *level,
                                              const struct rl_mix *mix, unsigned threads,
                                              double *ret_scale)
@@ -141,9 +151,8 @@ const struct rl_memory_ceiling *rl_bandwidth(const struct rl_machine *machine, c
             best_threads = away;
         }
     }
-    if (best &&
-        ret_scale) /* shared levels do not grow with threads: only private ones are scaled */
+    if (best && ret_scale)
         *ret_scale =
-            best->threads && rl_level_rank(level) <= 2 ? (double)threads / best->threads : 1;
+            is_private(machine, level) && best->threads ? (double)threads / best->threads : 1;
     return best;
 }

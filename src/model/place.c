@@ -82,66 +82,145 @@ static void add_memory_resources(const struct rl_machine *machine, const struct 
     }
 }
 
-/* The op name under which a ceiling for this class is stored; NULL: any general one (the peak). */
-static const char *ceiling_op(const struct rl_op_count *ops)
+/* Compute time of a kernel, summed over parts that each have a ceiling of their own. */
+struct compute_sum {
+    double time_s;
+    double amount;
+    double longest_s;
+    char name[2 * RL_WORD_LEN];
+    char ceiling[RL_ID_LEN];
+};
+
+/* Operations of one precision that the general-purpose units do. */
+struct simple_ops {
+    double add, mul, fma;  /* operations, not FLOP */
+    char isa[RL_WORD_LEN]; /* vector width of the largest part */
+    double largest;
+};
+
+struct search {
+    const struct rl_machine *machine;
+    unsigned threads;
+    bool keep_isa; /* prefer ceilings of the vector width the kernel uses */
+};
+
+static const struct rl_compute_ceiling *find_ceiling(const struct search *search,
+                                                     enum rl_precision precision, const char *op,
+                                                     const char *isa, double *ret_scale)
 {
-    switch (ops->op) {
-    case RL_OP_DIV:
-        return "div";
-    case RL_OP_SQRT:
-        return "sqrt";
-    case RL_OP_SPECIAL:
-        return ops->func;
-    default:
-        return NULL;
+    const struct rl_compute_ceiling *c = NULL;
+    if (search->keep_isa && isa[0])
+        c = rl_peak(search->machine, precision, op, isa, search->threads, ret_scale);
+    return c ? c : rl_peak(search->machine, precision, op, NULL, search->threads, ret_scale);
+}
+
+/* Add `amount` FLOP (or calls) done at the ceiling of `op`; false when there is no such ceiling. */
+static bool add_part(struct compute_sum *sum, const struct search *search,
+                     enum rl_precision precision, const char *op, const char *isa, double amount)
+{
+    double scale = 1;
+    if (!(amount > 0))
+        return true;
+    const struct rl_compute_ceiling *c = find_ceiling(search, precision, op, isa, &scale);
+    if (!c)
+        return false;
+    double time_s = amount / (c->rate.value * scale);
+    sum->time_s += time_s;
+    sum->amount += amount;
+    if (time_s > sum->longest_s) {
+        sum->longest_s = time_s;
+        snprintf(sum->name, sizeof sum->name, "compute:%s.%s", rl_precision_name(precision), c->op);
+        snprintf(sum->ceiling, sizeof sum->ceiling, "%s", c->id);
+    }
+    return true;
+}
+
+/* As add_part, falling back to the general peak where the machine has no ceiling of that name. */
+static void add_general(struct compute_sum *sum, const struct search *search,
+                        enum rl_precision precision, const char *op, const char *isa, double amount)
+{
+    if (!add_part(sum, search, precision, op, isa, amount))
+        add_part(sum, search, precision, NULL, isa, amount);
+}
+
+static void add_simple(struct compute_sum *sum, const struct search *search,
+                       enum rl_precision precision, const struct simple_ops *ops)
+{
+    enum { FLOP_PER_PAIR = 2, FLOP_PER_FMA = 2, FLOP_PER_FMA_ADD = 3 };
+    double pairs = fmin(ops->add, ops->mul);
+    double add = ops->add - pairs;
+    double mul = ops->mul - pairs;
+    double mixed = fmin(add, ops->fma);
+    double scale;
+    if (!find_ceiling(search, precision, "fma+add", ops->isa, &scale))
+        mixed = 0;
+    add_general(sum, search, precision, "add+mul", ops->isa, FLOP_PER_PAIR * pairs);
+    add_general(sum, search, precision, "fma+add", ops->isa, FLOP_PER_FMA_ADD * mixed);
+    add_general(sum, search, precision, "fma", ops->isa, FLOP_PER_FMA * (ops->fma - mixed));
+    add_general(sum, search, precision, "add", ops->isa, add - mixed);
+    add_general(sum, search, precision, "mul", ops->isa, mul);
+}
+
+static void collect(struct simple_ops *simple, const struct rl_op_count *row)
+{
+    double *slot = row->op == RL_OP_FMA   ? &simple->fma
+                   : row->op == RL_OP_ADD ? &simple->add
+                                          : &simple->mul;
+    *slot += row->count.value;
+    if (row->count.value > simple->largest) {
+        simple->largest = row->count.value;
+        snprintf(simple->isa, sizeof simple->isa, "%s", row->isa);
     }
 }
 
-/* Seconds the operations of one row need at least, and the ceiling that says so. */
-static const struct rl_compute_ceiling *row_bound(const struct rl_machine *machine,
-                                                  const struct rl_op_count *ops, unsigned threads,
-                                                  double *ret_rate, double *ret_amount)
+static struct compute_sum sum_compute(const struct search *search, const struct rl_kernel *kernel)
 {
-    double scale = 1;
-    const struct rl_compute_ceiling *c =
-        rl_peak(machine, ops->precision, ceiling_op(ops), NULL, threads, &scale);
-    if (!c)
-        return NULL;
-    unsigned weight = rl_op_class_weight(ops->op);
-    *ret_amount = ops->count.value * (weight ? weight : 1);
-    *ret_rate = c->rate.value * scale;
-    return c;
+    struct compute_sum sum = {0};
+    struct simple_ops simple[RL_PRECISION_COUNT] = {0};
+    for (size_t i = 0; i < kernel->n_ops; i++) {
+        const struct rl_op_count *row = &kernel->ops[i];
+        if (!rl_known(row->count))
+            continue;
+        switch (row->op) {
+        case RL_OP_ADD:
+        case RL_OP_MUL:
+        case RL_OP_FMA:
+            collect(&simple[row->precision], row);
+            break;
+        case RL_OP_DIV:
+        case RL_OP_SQRT:
+            add_general(&sum, search, row->precision, rl_op_class_name(row->op), row->isa,
+                        row->count.value);
+            break;
+        case RL_OP_SPECIAL:
+            add_part(&sum, search, row->precision, row->func, row->isa, row->count.value);
+            break;
+        default:
+            break;
+        }
+    }
+    for (int p = 0; p < RL_PRECISION_COUNT; p++)
+        add_simple(&sum, search, (enum rl_precision)p, &simple[p]);
+    return sum;
 }
 
-/* FLOP of one kernel share the execution units, so their times add up: one compute resource, named
- * after the part that takes longest. */
 static void add_compute_resource(const struct rl_machine *machine, const struct rl_kernel *kernel,
                                  struct rl_placement *place)
 {
-    struct rl_resource sum = {0};
-    double longest = 0;
-    for (size_t i = 0; i < kernel->n_ops; i++) {
-        const struct rl_op_count *ops = &kernel->ops[i];
-        if (!rl_known(ops->count) || ops->op == RL_OP_OTHER)
-            continue;
-        double rate, amount;
-        const struct rl_compute_ceiling *c =
-            row_bound(machine, ops, place->threads, &rate, &amount);
-        if (!c)
-            continue;
-        double time_s = amount / rate;
-        sum.bound_time_s += time_s;
-        sum.amount += amount;
-        if (time_s > longest) {
-            longest = time_s;
-            snprintf(sum.name, sizeof sum.name, "compute:%s.%s", rl_precision_name(c->precision),
-                     c->op);
-            snprintf(sum.ceiling, sizeof sum.ceiling, "%s", c->id);
-        }
-    }
-    if (sum.bound_time_s > 0)
-        sum.ceiling_rate = sum.amount / sum.bound_time_s;
-    add_resource(place, &sum);
+    struct search search = {.machine = machine, .threads = place->threads};
+    struct compute_sum sum = sum_compute(&search, kernel);
+    if (!(sum.time_s > 0))
+        return;
+    struct rl_resource r = {
+        .amount = sum.amount, .ceiling_rate = sum.amount / sum.time_s, .bound_time_s = sum.time_s};
+    snprintf(r.name, sizeof r.name, "%s", sum.name);
+    snprintf(r.ceiling, sizeof r.ceiling, "%s", sum.ceiling);
+    add_resource(place, &r);
+
+    search.keep_isa = true;
+    struct compute_sum own = sum_compute(&search, kernel);
+    place->isa_bound_time_s = own.time_s;
+    snprintf(place->isa_ceiling, sizeof place->isa_ceiling, "%s", own.ceiling);
 }
 
 /* Only the total is known: take the fp64 peak, the usual meaning of a bare FLOP count. */
@@ -183,8 +262,17 @@ static bool is_near_ridge(const struct rl_placement *place, double tolerance)
     return memory > 0 && compute > 0 && fabs(memory - compute) <= tolerance * fmax(memory, compute);
 }
 
+static const struct rl_resource *compute_resource(const struct rl_placement *place)
+{
+    for (unsigned i = 0; i < place->n_resource; i++)
+        if (!place->resource[i].is_memory)
+            return &place->resource[i];
+    return NULL;
+}
+
 static void judge(struct rl_placement *place, bool has_flop, const struct rl_thresholds *limits)
 {
+    const struct rl_resource *compute = compute_resource(place);
     const struct rl_resource *top = &place->resource[0];
     if (place->attained > limits->above_roof) {
         set_bound(place, RL_VERDICT_ABOVE_ROOF, "above-roof");
@@ -193,7 +281,10 @@ static void judge(struct rl_placement *place, bool has_flop, const struct rl_thr
                                   "algorithm's and not the traffic"
                                 : "the clock was higher than when the roof was measured, or the "
                                   "precision is another");
-    } else if (place->attained > 0 && place->attained < limits->latency) {
+    } else if (place->attained < limits->latency && compute &&
+               place->isa_attained >= limits->latency) {
+        set_bound(place, RL_VERDICT_COMPUTE, compute->name);
+    } else if (place->attained < limits->latency) {
         set_bound(place, RL_VERDICT_LATENCY, "latency");
     } else if (!has_flop) {
         set_bound(place, RL_VERDICT_NO_FLOP, "no-flop");
@@ -234,6 +325,7 @@ enum rl_status rl_place(const struct rl_machine *machine, const struct rl_kernel
         place.headroom = kernel->time_s.value / place.bound_time_s;
         for (unsigned i = 0; i < place.n_resource; i++)
             place.resource[i].utilization = place.resource[i].bound_time_s / kernel->time_s.value;
+        place.isa_attained = place.isa_bound_time_s / kernel->time_s.value;
     }
     if (!place.n_resource)
         set_unknown(&place, rl_known(flop) || kernel->n_traffic
