@@ -1,0 +1,61 @@
+/* The inner loops of the workloads, one table for each instruction set and precision.
+ *
+ * The same source text (vector/) is compiled once per table with other flags and another
+ * vector width; the drivers in this folder pick a table at run time and never ask for an ISA again.
+ * Arrays are of the table's precision. Alignment to the element suffices; cache-line alignment is
+ * faster. Nothing here knows of threads. */
+#ifndef RL_WORKLOAD_KERNELS_H
+#define RL_WORKLOAD_KERNELS_H
+
+#include "workload/workload.h"
+
+#if defined(__x86_64__)
+#define RL_WORK_BASE_ISA "sse2"
+#elif defined(__aarch64__)
+#define RL_WORK_BASE_ISA "neon"
+#else
+#define RL_WORK_BASE_ISA "c"
+#endif
+
+struct rl_kernels {
+    const char *isa;
+    unsigned lanes; /**< elements a vector */
+    bool fused;     /**< a multiply-add is one fused operation; else one multiply and one add */
+
+    unsigned gemm_mr, gemm_nr; /**< register tile: rows and columns of C */
+    /**
+     * C[m][n] = A·B, or C += A·B with `add`, C row-major with rows ldc apart.
+     *
+     * A and B are packed by the two functions below into slivers of mr rows and nr columns, padded
+     * with zeros. Each tile of C takes kc steps that load mr + nr elements and do mr * nr
+     * multiply-adds in registers; tiles that stick out do the same work and write only what lies
+     * inside, through a tile of their own.
+     */
+    void (*gemm_block)(size_t m, size_t n, size_t kc, const void *a, const void *b, void *c,
+                       size_t ldc, bool add);
+    /** A[m][kc] into ceil(m / mr) slivers: out[sliver][k][mr]. */
+    void (*gemm_pack_a)(size_t m, size_t kc, const void *a, size_t lda, void *out);
+    /** B[kc][n] into ceil(n / nr) slivers: out[sliver][k][nr]. */
+    void (*gemm_pack_b)(size_t kc, size_t n, const void *b, size_t ldb, void *out);
+
+    /** a = b + s * c over n elements; the _nt form stores past the caches (NULL: not here). */
+    void (*triad)(size_t n, double s, const void *b, const void *c, void *a);
+    void (*triad_nt)(size_t n, double s, const void *b, const void *c, void *a);
+    void (*copy)(size_t n, const void *b, void *a);
+    void (*copy_nt)(size_t n, const void *b, void *a);
+    /** y += s * x. */
+    void (*axpy)(size_t n, double s, const void *x, void *y);
+    /** Sum of x * y in 8 vectors of partial sums. */
+    double (*dot)(size_t n, const void *x, const void *y);
+};
+
+/**
+ * The table of one precision (RL_FP64 or RL_FP32) for an instruction set this build has.
+ * @return NULL when the build has no such table (another architecture).
+ */
+const struct rl_kernels *rl_kernels(enum rl_work_isa isa, enum rl_precision precision);
+
+extern const struct rl_kernels rl_kernels_f64_base, rl_kernels_f32_base, rl_kernels_f64_avx2,
+    rl_kernels_f32_avx2, rl_kernels_f64_avx512, rl_kernels_f32_avx512;
+
+#endif

@@ -1,0 +1,34 @@
+/* The plain forms: textbook loops in C, compiled without vectorisation or contraction, so that one
+ * source operation is one scalar instruction. They are what a first version of a program looks
+ * like, and the reference the other forms are checked against. */
+#ifndef RL_WORKLOAD_PLAIN_H
+#define RL_WORKLOAD_PLAIN_H
+
+#include <roofline/value.h>
+#include <stddef.h>
+
+#define RL_PLAIN_TILE 64 /**< edge of the blocks of gemm_tiled */
+
+/** Row-major C[rows from..to][n] = A·B, leading dimensions k, n, n. */
+typedef void rl_plain_gemm_fn(size_t from, size_t to, size_t n, size_t k, const void *a,
+                              const void *b, void *c);
+
+struct rl_plain {
+    /** Each element a dot product: 2 loads, a multiply and a dependent add a step. */
+    rl_plain_gemm_fn *gemm_naive;
+    /** Blocks of RL_PLAIN_TILE, rows of B and C walked along: 2 loads and a store a step. */
+    rl_plain_gemm_fn *gemm_tiled;
+    /** a = b + s * c. */
+    void (*triad)(size_t n, double s, const void *b, const void *c, void *a);
+    void (*copy)(size_t n, const void *b, void *a);
+    void (*axpy)(size_t n, double s, const void *x, void *y);
+    /** One running sum: bound by the latency of the add. */
+    double (*dot)(size_t n, const void *x, const void *y);
+};
+
+/** @param precision  RL_FP64 or RL_FP32. */
+const struct rl_plain *rl_plain(enum rl_precision precision);
+
+extern const struct rl_plain rl_plain_f64, rl_plain_f32;
+
+#endif
