@@ -1,0 +1,109 @@
+/* Joins a machine and a profile: places each kernel, sorts by time, asks the rules. */
+#include "analysis/advice.h"
+#include "base/array.h"
+#include "base/error.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void rl_report_release(struct rl_report *report)
+{
+    for (size_t i = 0; i < report->n_row; i++) {
+        for (size_t j = 0; j < report->row[i].n_advice; j++)
+            free(report->row[i].advice[j].text);
+        free(report->row[i].advice);
+    }
+    free(report->row);
+    rl_missing_release(&report->missing);
+    *report = (struct rl_report){0};
+}
+
+/* Sum of all kernels' own times: what shares are taken of when the elapsed time is not known. */
+static double total_time_s(const struct rl_profile *profile)
+{
+    double sum = 0;
+    for (size_t i = 0; i < profile->n_kernel; i++) {
+        const struct rl_kernel *k = &profile->kernel[i];
+        bool counts = k->kind != RL_KIND_PROGRAM && k->kind != RL_KIND_LOOP;
+        if (counts && rl_known(k->time_s))
+            sum += k->time_s.value;
+    }
+    bool is_program_run = profile->n_command > 0 && rl_known(profile->elapsed_s);
+    return is_program_run ? profile->elapsed_s.value : sum;
+}
+
+/* The thread count whose roof is drawn: the profile's most used, else the largest measured. */
+static unsigned roof_threads(const struct rl_machine *machine, const struct rl_profile *profile)
+{
+    double most = 0;
+    for (size_t i = 0; profile && i < profile->n_kernel; i++)
+        if (rl_known(profile->kernel[i].threads))
+            most = fmax(most, profile->kernel[i].threads.value);
+    if (most >= 1)
+        return (unsigned)lround(most);
+    unsigned threads = 1;
+    for (size_t i = 0; i < machine->n_compute; i++)
+        if (machine->compute[i].threads > threads)
+            threads = machine->compute[i].threads;
+    for (size_t i = 0; i < machine->n_memory; i++)
+        if (machine->memory[i].threads > threads)
+            threads = machine->memory[i].threads;
+    return threads;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct rl_row *x = a, *y = b;
+    double tx = rl_known(x->kernel->time_s) ? x->kernel->time_s.value : -1;
+    double ty = rl_known(y->kernel->time_s) ? y->kernel->time_s.value : -1;
+    if (tx != ty)
+        return tx < ty ? 1 : -1;
+    return x->kernel < y->kernel ? -1 : x->kernel > y->kernel; /* file order */
+}
+
+static enum rl_status add_row(struct rl_report *report, const struct rl_kernel *kernel,
+                              const struct rl_report_options *options, double total_s,
+                              struct rl_error *err)
+{
+    double share = rl_known(kernel->time_s) && total_s > 0 ? kernel->time_s.value / total_s : 0;
+    if (options->select && fnmatch(options->select, kernel->name, 0) != 0)
+        return RL_OK;
+    if (share < options->min_time_share)
+        return RL_OK;
+    bool has_thresholds = options->thresholds.above_roof > 0;
+    struct rl_row row = {.kernel = kernel, .time_share = share};
+    RL_TRY(rl_place(report->machine, kernel, has_thresholds ? &options->thresholds : NULL,
+                    &row.place, err));
+    struct rl_row *slot = rl_array_append(&report->row, &report->n_row, sizeof *slot);
+    if (!slot)
+        return rl_fail(err, RL_ENOMEM, "no memory for a report row");
+    *slot = row;
+    return rl_advise(report->machine, slot, err);
+}
+
+enum rl_status rl_report_build(const struct rl_machine *machine, const struct rl_profile *profile,
+                               const struct rl_report_options *options,
+                               struct rl_report *ret_report, struct rl_error *err)
+{
+    static const struct rl_report_options defaults;
+    const struct rl_report_options *o = options ? options : &defaults;
+    if (machine->n_compute == 0 && machine->n_memory == 0)
+        return rl_fail(err, RL_ENODATA, "the machine record \"%s\" holds no ceilings",
+                       machine->name ? machine->name : "");
+    struct rl_report report = {.machine = machine, .profile = profile, .model = o->model};
+    report.threads = o->threads ? o->threads : roof_threads(machine, profile);
+    double total_s = profile ? total_time_s(profile) : 0;
+    enum rl_status status = RL_OK;
+    for (size_t i = 0; profile && status == RL_OK && i < profile->n_kernel; i++)
+        status = add_row(&report, &profile->kernel[i], o, total_s, err);
+    if (status != RL_OK) {
+        rl_report_release(&report);
+        return status;
+    }
+    if (report.n_row > 1)
+        qsort(report.row, report.n_row, sizeof *report.row, by_time);
+    *ret_report = report;
+    return RL_OK;
+}

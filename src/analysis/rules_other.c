@@ -1,0 +1,148 @@
+/* Rules for kernels that no roof explains: latency, the ridge, no FLOP, above the roof, unknown. */
+#include "analysis/advice.h"
+
+#include "base/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SOURCE_WILLIAMS "Williams, Waterman, Patterson, CACM 52(4), 2009"
+
+/* The resource that was used most, in words. */
+static void busiest(const struct rl_evidence *e, char *text, size_t size)
+{
+    const struct rl_resource *top = &e->place->resource[0];
+    snprintf(text, size, "%s at %.0f %%", top->name, 100 * top->utilization);
+}
+
+static bool latency(const struct rl_evidence *e, char *text, size_t size, double *ret_gain)
+{
+    const double some = 0.5;
+    if (e->place->verdict != RL_VERDICT_LATENCY)
+        return false;
+    char most[64];
+    busiest(e, most, sizeof most);
+    *ret_gain = 0;
+    double time_s = e->kernel->time_s.value;
+    for (size_t i = 0; rl_known(e->kernel->latency_bound_loads) && i < e->machine->n_latency; i++) {
+        const struct rl_latency *l = &e->machine->latency[i];
+        double share = e->kernel->latency_bound_loads.value * l->time_s.value / time_s;
+        if (rl_known(l->time_s) && share > some && share < 1 / some) {
+            snprintf(text, size,
+                     "waits for dependent loads: %.3g of them at %s latency explain its time; walk "
+                     "several chains at once, prefetch, or store the data in order of use",
+                     e->kernel->latency_bound_loads.value, l->level);
+            return true;
+        }
+    }
+    snprintf(text, size,
+             "is far from every roof (%s): look for dependent loads, short or irregular loops, "
+             "branch misses, waiting threads or time outside the loop",
+             most);
+    return true;
+}
+
+static bool short_calls(const struct rl_evidence *e, char *text, size_t size, double *ret_gain)
+{
+    const double too_short_s = 10e-6;
+    const struct rl_kernel *k = e->kernel;
+    if (e->place->verdict != RL_VERDICT_LATENCY || !rl_known(k->calls) || !(k->calls.value > 0))
+        return false;
+    double each_s = k->time_s.value / k->calls.value;
+    if (each_s >= too_short_s)
+        return false;
+    char each[32];
+    *ret_gain = 0;
+    snprintf(text, size,
+             "takes only %s a call: start-up and call overhead weigh in; batch the calls",
+             rl_format_time(each, sizeof each, each_s));
+    return true;
+}
+
+static bool ridge(const struct rl_evidence *e, char *text, size_t size, double *ret_gain)
+{
+    if (e->place->verdict != RL_VERDICT_NEAR_RIDGE || !e->memory || !e->compute)
+        return false;
+    *ret_gain = 0;
+    snprintf(text, size,
+             "stands at the ridge (%s %.0f %%, %s %.0f %%): traffic and instructions must shrink "
+             "together to gain",
+             e->memory->name, 100 * e->memory->utilization, e->compute->name,
+             100 * e->compute->utilization);
+    return true;
+}
+
+static bool no_flop(const struct rl_evidence *e, char *text, size_t size, double *ret_gain)
+{
+    if (e->place->verdict != RL_VERDICT_NO_FLOP || !e->memory)
+        return false;
+    *ret_gain = 0;
+    snprintf(text, size,
+             "does no floating-point work and is judged on bandwidth: %.0f %% of %s (%s)",
+             100 * e->memory->utilization, e->memory->level, e->memory->ceiling);
+    return true;
+}
+
+static bool above_roof(const struct rl_evidence *e, char *text, size_t size, double *ret_gain)
+{
+    if (e->place->verdict != RL_VERDICT_ABOVE_ROOF)
+        return false;
+    const struct rl_resource *top = &e->place->resource[0];
+    *ret_gain = 0;
+    if (top->is_memory)
+        snprintf(text, size,
+                 "stands %.2fx above %s: in order of likelihood, the data fit a nearer cache, the "
+                 "bytes are the algorithm's and not the traffic, the roof was measured on a busy "
+                 "machine, or kernel and roof cover different parts of the machine",
+                 e->place->attained, top->ceiling);
+    else
+        snprintf(text, size,
+                 "stands %.2fx above %s: in order of likelihood, the roof was measured at a lower "
+                 "clock or on a busy machine, the FLOP are the algorithm's and not the executed "
+                 "ones, the precision is another, or more cores worked than were counted",
+                 e->place->attained, top->ceiling);
+    return true;
+}
+
+static bool unknown(const struct rl_evidence *e, char *text, size_t size, double *ret_gain)
+{
+    if (e->place->verdict != RL_VERDICT_UNKNOWN)
+        return false;
+    *ret_gain = 0;
+    const struct rl_missing_list *missing = &e->kernel->missing;
+    if (missing->n)
+        snprintf(text, size, "cannot be judged: %s (%s: %s)", e->place->why, missing->item[0].what,
+                 missing->item[0].why);
+    else
+        snprintf(text, size, "cannot be judged: %s", e->place->why);
+    return true;
+}
+
+static const struct rl_rule rules[] = {
+    {.id = "latency.cause",
+     .summary = "no resource is used for more than half of the time",
+     .source = SOURCE_WILLIAMS,
+     .speak = latency},
+    {.id = "latency.short",
+     .summary = "calls of less than 10 microseconds",
+     .source = SOURCE_WILLIAMS,
+     .speak = short_calls},
+    {.id = "ridge.both",
+     .summary = "memory and compute need about the same time",
+     .source = SOURCE_WILLIAMS,
+     .speak = ridge},
+    {.id = "no-flop.bandwidth",
+     .summary = "no floating-point operations",
+     .source = SOURCE_WILLIAMS,
+     .speak = no_flop},
+    {.id = "above-roof.scope",
+     .summary = "more than 105 % of a roof",
+     .source = SOURCE_WILLIAMS,
+     .speak = above_roof},
+    {.id = "unknown.data",
+     .summary = "FLOP, bytes, time or the ceiling are not known",
+     .source = SOURCE_WILLIAMS,
+     .speak = unknown},
+};
+
+const struct rl_rule_table rl_rules_other = {rules, sizeof rules / sizeof rules[0]};

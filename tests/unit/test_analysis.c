@@ -1,0 +1,243 @@
+/* Reports: textbook kernels get the textbook verdict and the advice that goes with it. */
+#include "../support/cmocka_all.h"
+#include "../support/machines.h"
+
+#include "analysis/advice.h"
+#include "base/file.h"
+
+#include <math.h>
+#include <roofline/report.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct rl_kernel *add_kernel(struct rl_profile *p, const char *name, double time_s)
+{
+    struct rl_kernel *k;
+    assert_int_equal(rl_profile_add(p, RL_KIND_BENCH, name, &k, NULL), RL_OK);
+    k->time_s = rl_value(time_s, RL_SOURCE_MEASURED, 0.01);
+    k->threads = rl_value(1, RL_SOURCE_MEASURED, 0);
+    return k;
+}
+
+static void add_ops(struct rl_kernel *k, enum rl_op_class op, const char *isa, const char *func,
+                    double count)
+{
+    struct rl_op_count ops = {.precision = RL_FP64, .op = op};
+    snprintf(ops.isa, sizeof ops.isa, "%s", isa);
+    snprintf(ops.func, sizeof ops.func, "%s", func);
+    ops.count = rl_value(count, RL_SOURCE_COUNTED, 0);
+    rl_kernel_add_ops(k, &ops, NULL);
+}
+
+static struct rl_traffic *add_bytes(struct rl_kernel *k, const char *level, double bytes,
+                                    double compulsory)
+{
+    struct rl_traffic *t;
+    rl_kernel_traffic(k, level, &t, NULL);
+    t->bytes = rl_value(bytes, RL_SOURCE_MODELLED, 0);
+    if (compulsory > 0)
+        t->compulsory = rl_value(compulsory, RL_SOURCE_MODELLED, 0);
+    return t;
+}
+
+static const struct rl_advice *find_advice(const struct rl_row *row, const char *id)
+{
+    for (size_t i = 0; i < row->n_advice; i++)
+        if (strcmp(row->advice[i].id, id) == 0)
+            return &row->advice[i];
+    return NULL;
+}
+
+static struct rl_report build(const struct rl_machine *m, const struct rl_profile *p,
+                              const struct rl_report_options *o)
+{
+    struct rl_report report;
+    struct rl_error err = {0};
+    assert_int_equal(rl_report_build(m, p, o, &report, &err), RL_OK);
+    return report;
+}
+
+static void a_triad_with_write_allocate_is_told_of_streaming_stores(void **state)
+{
+    (void)state;
+    struct rl_machine m = test_machine();
+    struct rl_profile p = {0};
+    struct rl_kernel *k = add_kernel(&p, "triad", 2.2);
+    add_ops(k, RL_OP_FMA, "avx2", "", 1e9);
+    struct rl_traffic *t = add_bytes(k, "DRAM", 32e9, 32e9); /* 1.6 s at 20 GB/s */
+    t->write_allocate = rl_value(8e9, RL_SOURCE_MODELLED, 0);
+    struct rl_report r = build(&m, &p, NULL);
+    assert_string_equal(r.row[0].place.bound, "memory:DRAM");
+    const struct rl_advice *a = find_advice(&r.row[0], "memory.write-allocate");
+    assert_non_null(a);
+    assert_true(fabs(a->gain - 32.0 / 24.0) < 1e-9);
+    assert_non_null(strstr(a->text, "25 %"));
+    rl_report_release(&r);
+    rl_profile_release(&p);
+    rl_machine_release(&m);
+}
+
+static void traffic_far_above_compulsory_asks_for_tiling_and_caps_the_gain(void **state)
+{
+    (void)state;
+    struct rl_machine m = test_machine();
+    struct rl_profile p = {0};
+    struct rl_kernel *k = add_kernel(&p, "gemm naive", 1.1);
+    add_ops(k, RL_OP_FMA, "avx2", "", 5e9); /* 0.2 s */
+    add_bytes(k, "DRAM", 20e9, 0.5e9);      /* 1 s, could be 0.025 s: compute then binds at 0.2 s */
+    struct rl_report r = build(&m, &p, NULL);
+    const struct rl_advice *a = find_advice(&r.row[0], "memory.reuse");
+    assert_non_null(a);
+    assert_true(fabs(a->gain - 5) < 1e-9);
+    rl_report_release(&r);
+    rl_profile_release(&p);
+    rl_machine_release(&m);
+}
+
+static void scalar_code_is_told_to_vectorise(void **state)
+{
+    (void)state;
+    struct rl_machine m = test_machine();
+    struct rl_profile p = {0};
+    struct rl_kernel *k = add_kernel(&p, "scalar", 1.1);
+    add_ops(k, RL_OP_FMA, "scalar", "", 6.25e9);
+    add_bytes(k, "DRAM", 1e8, 1e8);
+    struct rl_report r = build(&m, &p, NULL);
+    const struct rl_advice *a = find_advice(&r.row[0], "compute.vectorise");
+    assert_non_null(a);
+    assert_true(fabs(a->gain - 4) < 1e-9); /* 50 against 12.5 GFLOP/s */
+    rl_report_release(&r);
+    rl_profile_release(&p);
+    rl_machine_release(&m);
+}
+
+static void a_map_of_exp_is_bound_by_exp(void **state)
+{
+    (void)state;
+    struct rl_machine m = test_machine();
+    test_add_compute(&m, RL_FP64, "exp", "libm", 1, 0.1e9);
+    struct rl_profile p = {0};
+    struct rl_kernel *k = add_kernel(&p, "exp", 1.05);
+    add_ops(k, RL_OP_SPECIAL, "libm", "exp", 0.1e9);
+    add_bytes(k, "DRAM", 1.6e9, 1.6e9);
+    struct rl_report r = build(&m, &p, NULL);
+    assert_string_equal(r.row[0].place.bound, "compute:fp64.exp");
+    const struct rl_advice *a = find_advice(&r.row[0], "compute.special");
+    assert_non_null(a);
+    assert_true(fabs(a->gain - 5) < 1e-9);
+    rl_report_release(&r);
+    rl_profile_release(&p);
+    rl_machine_release(&m);
+}
+
+static void a_pointer_chase_names_dependent_loads(void **state)
+{
+    (void)state;
+    struct rl_machine m = test_machine();
+    struct rl_latency l = {.level = "DRAM", .threads = 1};
+    l.time_s = rl_value(100e-9, RL_SOURCE_MEASURED, 0.05);
+    rl_machine_add_latency(&m, &l, NULL);
+    struct rl_profile p = {0};
+    struct rl_kernel *k = add_kernel(&p, "chase", 1.0);
+    k->flop = rl_value(0, RL_SOURCE_COUNTED, 0);
+    k->latency_bound_loads = rl_value(9e6, RL_SOURCE_COUNTED, 0);
+    add_bytes(k, "DRAM", 9e6 * 64, 9e6 * 64);
+    struct rl_report r = build(&m, &p, NULL);
+    assert_int_equal(r.row[0].place.verdict, RL_VERDICT_LATENCY);
+    const struct rl_advice *a = find_advice(&r.row[0], "latency.cause");
+    assert_non_null(a);
+    assert_non_null(strstr(a->text, "dependent loads: 9e+06 of them at DRAM latency"));
+    rl_report_release(&r);
+    rl_profile_release(&p);
+    rl_machine_release(&m);
+}
+
+static void a_copy_is_judged_on_bandwidth_and_says_so(void **state)
+{
+    (void)state;
+    struct rl_machine m = test_machine();
+    struct rl_profile p = {0};
+    struct rl_kernel *k = add_kernel(&p, "copy", 1.0);
+    k->flop = rl_value(0, RL_SOURCE_MODELLED, 0);
+    add_bytes(k, "DRAM", 18e9, 18e9);
+    struct rl_report r = build(&m, &p, NULL);
+    assert_int_equal(r.row[0].place.verdict, RL_VERDICT_NO_FLOP);
+    assert_non_null(find_advice(&r.row[0], "no-flop.bandwidth"));
+    rl_report_release(&r);
+    rl_profile_release(&p);
+    rl_machine_release(&m);
+}
+
+static void rows_come_longest_first_and_can_be_selected(void **state)
+{
+    (void)state;
+    struct rl_machine m = test_machine();
+    struct rl_profile p = {0};
+    add_kernel(&p, "a", 1);
+    add_kernel(&p, "b", 8);
+    add_kernel(&p, "ab", 1);
+    struct rl_report r = build(&m, &p, NULL);
+    assert_string_equal(r.row[0].kernel->name, "b");
+    assert_true(fabs(r.row[0].time_share - 0.8) < 1e-12);
+    assert_string_equal(r.row[1].kernel->name, "a"); /* ties keep file order */
+    assert_non_null(find_advice(&r.row[0], "unknown.data"));
+    rl_report_release(&r);
+    struct rl_report_options only = {.select = "a*"};
+    r = build(&m, &p, &only);
+    assert_int_equal(r.n_row, 2);
+    rl_report_release(&r);
+    struct rl_report_options large = {.min_time_share = 0.5};
+    r = build(&m, &p, &large);
+    assert_int_equal(r.n_row, 1);
+    rl_report_release(&r);
+    rl_profile_release(&p);
+    rl_machine_release(&m);
+}
+
+static void a_machine_without_ceilings_cannot_be_reported_on(void **state)
+{
+    (void)state;
+    struct rl_machine empty = {0};
+    struct rl_report r;
+    struct rl_error err = {0};
+    assert_int_equal(rl_report_build(&empty, NULL, NULL, &r, &err), RL_ENODATA);
+    struct rl_machine m = test_machine();
+    assert_int_equal(rl_report_build(&m, NULL, NULL, &r, &err), RL_OK);
+    assert_int_equal(r.threads, 2);
+    assert_int_equal(r.n_row, 0);
+    rl_report_release(&r);
+    rl_machine_release(&m);
+}
+
+static void every_rule_is_documented_and_every_row_has_a_rule(void **state)
+{
+    (void)state;
+    char *text, id[64];
+    size_t n_rules = 0, n_rows = 0;
+    assert_int_equal(rl_file_read(SOURCE_DIR "/docs/advice.md", 1 << 20, &text, NULL, NULL), RL_OK);
+    for (; rl_rule_at(n_rules); n_rules++) {
+        snprintf(id, sizeof id, "| `%s` |", rl_rule_at(n_rules)->id);
+        if (!strstr(text, id))
+            fail_msg("docs/advice.md lacks %s", id);
+    }
+    for (const char *p = strstr(text, "\n| `"); p; p = strstr(p + 1, "\n| `"))
+        n_rows++;
+    assert_int_equal(n_rows, n_rules + RL_VERDICT_COUNT);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_triad_with_write_allocate_is_told_of_streaming_stores),
+        cmocka_unit_test(traffic_far_above_compulsory_asks_for_tiling_and_caps_the_gain),
+        cmocka_unit_test(scalar_code_is_told_to_vectorise),
+        cmocka_unit_test(a_map_of_exp_is_bound_by_exp),
+        cmocka_unit_test(a_pointer_chase_names_dependent_loads),
+        cmocka_unit_test(a_copy_is_judged_on_bandwidth_and_says_so),
+        cmocka_unit_test(rows_come_longest_first_and_can_be_selected),
+        cmocka_unit_test(a_machine_without_ceilings_cannot_be_reported_on),
+        cmocka_unit_test(every_rule_is_documented_and_every_row_has_a_rule),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
