@@ -1,5 +1,6 @@
 #include "timing/clock.h"
 
+#include <stdlib.h>
 #include <time.h>
 
 static double raw_now_s(void)
@@ -14,16 +15,29 @@ double rl_now_s(void)
     return raw_now_s();
 }
 
-static double least_reading_ticks(void)
+static int ascending(const void *a, const void *b)
 {
-    double least = 1e9;
-    for (int i = 0; i < 200; i++) {
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The mean, because counters may advance in steps of tens of ticks, but of the quicker half only,
+ * because anything may come between two readings. */
+static double reading_ticks(void)
+{
+    enum { N = 400 };
+    double took[N];
+    double sum = 0;
+    for (int i = 0; i < N; i++) {
         uint64_t a = rl_ticks();
         uint64_t b = rl_ticks();
-        if ((double)(b - a) < least)
-            least = (double)(b - a);
+        took[i] = (double)(b - a);
     }
-    return least;
+    qsort(took, N, sizeof took[0], ascending);
+    for (int i = 0; i < N / 2; i++)
+        sum += took[i];
+    return sum / (N / 2);
 }
 
 /* The tighter of the two clock readings around each tick reading bounds the error: of several
@@ -48,7 +62,7 @@ static uint64_t ticks_at(double *ret_time_s)
 struct rl_clock rl_clock_calibrate(void)
 {
     const double span_s = 0.02;
-    struct rl_clock clock = {.overhead_tick = least_reading_ticks()};
+    struct rl_clock clock = {.overhead_tick = reading_ticks()};
     double start_s;
     double end_s;
     uint64_t start = ticks_at(&start_s);
@@ -59,7 +73,7 @@ struct rl_clock rl_clock_calibrate(void)
     return clock;
 }
 
-enum { CHAIN_LOOPS = 60, CHAIN_UNROLL = 100, NOP_LOOPS = 40, NOP_UNROLL = 120 };
+enum { CHAIN_LOOPS = 200, CHAIN_UNROLL = 100, NOP_LOOPS = 100, NOP_UNROLL = 240 };
 
 /* Register additions, not additions of a constant: some cores execute those at renaming. */
 static void chain(long loops)
@@ -84,6 +98,17 @@ static void chain(long loops)
 #endif
 }
 
+static void nops(long loops)
+{
+#if defined(__x86_64__)
+    __asm__ volatile(".p2align 6\n1:\n\t.rept 240\n\tnop\n\t.endr\n\tdec %0\n\tjnz 1b"
+                     : "+r"(loops)::"cc");
+#else
+    for (; loops > 0; loops--)
+        __asm__ volatile(".rept 240\n\tnop\n\t.endr" : "+r"(loops));
+#endif
+}
+
 void rl_core_chain(void)
 {
     chain(CHAIN_LOOPS);
@@ -101,8 +126,7 @@ double rl_core_clock_hz(const struct rl_clock *clock)
 double rl_nop_rate(const struct rl_clock *clock)
 {
     uint64_t a = rl_ticks();
-    for (long n = NOP_LOOPS; n > 0; n--)
-        __asm__ volatile(".rept 120\n\tnop\n\t.endr" : "+r"(n));
+    nops(NOP_LOOPS);
     uint64_t b = rl_ticks();
     double seconds = rl_ticks_s(clock, a, b);
     return seconds > 0 ? NOP_LOOPS * NOP_UNROLL / seconds : 0;

@@ -15,7 +15,7 @@
 /** How ticks relate to seconds, and what reading them costs. Plain; copy freely. */
 struct rl_clock {
     double tick_hz;       /**< ticks a second */
-    double overhead_tick; /**< least ticks between two readings with nothing between them */
+    double overhead_tick; /**< ticks between two readings with nothing between them */
 };
 
 /** Ticks now, after everything before has executed and before anything behind starts. */
@@ -47,16 +47,16 @@ static inline double rl_ticks_s(const struct rl_clock *clock, uint64_t from, uin
 }
 
 /**
- * Core clock in Hz from one dependent chain of 6000 cycles. A disturbed reading is too low,
- * never too high: take the largest of several close in time.
+ * Core clock in Hz from one dependent chain of 20000 cycles. A disturbed reading is too low;
+ * of several close in time the largest are right.
  */
 double rl_core_clock_hz(const struct rl_clock *clock);
 
-/** Execute a chain of 6000 dependent additions, i.e. 6000 cycles. */
+/** Execute a chain of 20000 dependent additions, i.e. 20000 cycles. */
 void rl_core_chain(void);
 
 /**
- * Contention probe: no-operations a second through the core's front end, over about 0.3 µs.
+ * Contention probe: no-operations a second through the core's front end, over about 1 µs.
  * Divided by the core clock it is the front-end width (4, 6, 8 …) on an undisturbed core and about
  * half of it while another hardware thread shares the core, which no steal counter shows.
  */

@@ -9,11 +9,12 @@
 #include <sys/resource.h>
 
 enum { RING = 8, MOST_REPEATS = 65536, CALIBRATION_TRIES = 3 };
+static const double clock_agreement = 0.01; /* relative; readings below are disturbed ones */
 static const double near_s = 1e-3;          /* clock readings this close in time are as one */
 static const double least_sample_s = 20e-6; /* for jobs that name no sample length */
 static const double progress_interval_s = 0.05;
 static const double steady_interval_s = 0.25;
-static const double clean_share_of_width = 0.95;
+static const double clean_share = 0.95;
 
 struct sample {
     double loop_s; /* seconds a loop; negative: the rank lost its CPU */
@@ -68,24 +69,36 @@ static long switches(void)
     return 0;
 }
 
-static double read_clock(struct sampler *s, struct rank_state *r)
+static void read_clock(struct sampler *s, struct rank_state *r)
 {
     double hz = rl_core_clock_hz(&s->clock);
     r->ring_at = (r->ring_at + 1) % RING;
     r->ring_hz[r->ring_at] = hz;
     r->ring_ticks[r->ring_at] = rl_ticks();
-    return hz;
 }
 
-/* A disturbed chain reads low, so the largest of the readings close in time is the clock. */
+static bool is_near(const struct sampler *s, const struct rank_state *r, unsigned i, uint64_t now)
+{
+    return r->ring_hz[i] > 0 && (double)(now - r->ring_ticks[i]) < near_s * s->clock.tick_hz;
+}
+
+/* A disturbed chain reads low, so of the readings close in time those near the largest count; their
+ * mean, because a counter that advances in steps makes the largest one too large. */
 static double clock_near(const struct sampler *s, const struct rank_state *r)
 {
     uint64_t now = rl_ticks();
     double best = 0;
+    double sum = 0;
+    unsigned n = 0;
     for (unsigned i = 0; i < RING; i++)
-        if (r->ring_hz[i] > best && (double)(now - r->ring_ticks[i]) < near_s * s->clock.tick_hz)
+        if (is_near(s, r, i, now) && r->ring_hz[i] > best)
             best = r->ring_hz[i];
-    return best > 0 ? best : r->ring_hz[r->ring_at];
+    for (unsigned i = 0; i < RING; i++)
+        if (is_near(s, r, i, now) && r->ring_hz[i] > (1 - clock_agreement) * best) {
+            sum += r->ring_hz[i];
+            n++;
+        }
+    return n ? sum / n : r->ring_hz[r->ring_at];
 }
 
 static double timed_s(struct sampler *s, const struct rl_job *job, unsigned rank, uint64_t loops)
@@ -187,7 +200,6 @@ static bool take_sample(struct sampler *s, unsigned j, unsigned rank)
     long before = switches();
     if (job->prepare)
         job->prepare(job->arg, rank);
-    read_clock(s, r);
     if (s->how->probe)
         probe(s, r);
     r->turn++;
@@ -433,14 +445,15 @@ static void report_clocks(const struct sampler *s, struct rl_sampling_report *re
 
 /* Without a known width the least whole number, 4 or more, that is not below what was seen: no
  * core with vector units decodes fewer than four a cycle. */
-static double expected_width(const struct sampler *s, double seen)
+static double expected_nop(const struct sampler *s, double seen)
 {
+    const double reachable = 0.97; /* of the width, loop overhead included */
     if (s->how->nop_per_cycle > 0)
         return s->how->nop_per_cycle;
     double width = 4;
-    while (width < seen - 0.1)
+    while (reachable * width < 0.98 * seen)
         width += 1;
-    return width;
+    return reachable * width;
 }
 
 /* A team is contended when its worst rank never saw its core undisturbed. */
@@ -453,8 +466,8 @@ static void report_probe(const struct sampler *s, struct rl_sampling_report *rep
         if (k == 0 || seen < report->nop_per_cycle)
             report->nop_per_cycle = seen;
     }
-    report->nop_expected = expected_width(s, report->nop_per_cycle);
-    double bar = clean_share_of_width * report->nop_expected;
+    report->nop_expected = expected_nop(s, report->nop_per_cycle);
+    double bar = clean_share * report->nop_expected;
     for (unsigned k = 0; k < s->n_rank; k++)
         for (size_t i = 0; i < s->rank[k].n_nop; i++, total++)
             clean += s->rank[k].nop[i] >= bar;

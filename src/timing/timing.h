@@ -57,7 +57,7 @@ struct rl_sampling {
     double steady_spread; /**< stop early once every job's spread is below; 0: never early */
     unsigned top;         /**< samples a value rests on, see rl_estimate_top */
     bool probe;           /**< run the contention probe before each sample */
-    double nop_per_cycle; /**< front-end width of this core if known; 0: inferred from the probe */
+    double nop_per_cycle; /**< what the probe shows on this core undisturbed; 0: inferred */
 
     bool (*cancelled)(void *context); /**< polled between samples; true ends with RL_ECANCEL */
     void (*progress)(void *context, double fraction, const char *job); /**< every 50 ms or so */
