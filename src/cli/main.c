@@ -1,6 +1,7 @@
 /* Entry: picks the command. */
 #include "cli/command.h"
 
+#include <errno.h>
 #include <roofline/version.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,35 +21,43 @@ static void print_usage(FILE *out)
           out);
 }
 
-int main(int argc, char **argv)
+/* `roofline help COMMAND` is `roofline COMMAND --help`. */
+static int run_command(const char *name, int argc, char **argv)
 {
-    if (argc < 2) {
+    const struct rl_command *command = rl_command_find(name);
+    if (!command) {
+        fprintf(stderr, "roofline: '%s' is no command; 'roofline --help' lists them\n", name);
+        return RL_EXIT_USAGE;
+    }
+    return command->run(command, argc, argv);
+}
+
+static int dispatch(int argc, char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : NULL;
+    if (!word) {
         print_usage(stderr);
         return RL_EXIT_USAGE;
     }
-    const char *word = argv[1];
     if (strcmp(word, "--version") == 0) {
         puts("roofline " ROOFLINE_VERSION);
         return RL_EXIT_DONE;
     }
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 ||
-        (strcmp(word, "help") == 0 && argc == 2)) {
+    bool is_help = strcmp(word, "help") == 0;
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || (is_help && argc == 2)) {
         print_usage(stdout);
         return RL_EXIT_DONE;
     }
-    char help[] = "--help";
-    char *help_argv[] = {argv[2], help, NULL};
-    bool is_help = strcmp(word, "help") == 0;
-    const struct rl_command *command = rl_command_find(is_help ? argv[2] : word);
-    if (!command) {
-        fprintf(stderr, "roofline: '%s' is no command; 'roofline --help' lists them\n",
-                is_help ? argv[2] : word);
-        return RL_EXIT_USAGE;
-    }
-    int code =
-        is_help ? command->run(command, 2, help_argv) : command->run(command, argc - 1, argv + 1);
+    char option[] = "--help";
+    char *help_argv[] = {argv[argc > 2 ? 2 : 1], option, NULL};
+    return is_help ? run_command(argv[2], 2, help_argv) : run_command(word, argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    int code = dispatch(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        fprintf(stderr, "roofline: standard output: cannot write\n");
+        fprintf(stderr, "roofline: standard output: cannot write: %s\n", strerror(errno));
         return code == RL_EXIT_DONE ? RL_EXIT_FAILED : code;
     }
     return code;
