@@ -31,11 +31,19 @@ static enum rl_status check_schema(const json_t *root, const char *file, const c
                    schema);
 }
 
+static bool is_blank(const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (!strchr(" \t\r\n", text[i]) || !text[i])
+            return false;
+    return true;
+}
+
 enum rl_status load_document(const char *text, size_t size, const char *file, const char *schema,
                              json_t **ret_root, struct rl_error *err)
 {
     json_error_t problem;
-    if (strspn(text, " \t\r\n") == size)
+    if (is_blank(text, size))
         return rl_fail(err, RL_EDATA, "%s: is empty", file);
     json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &problem);
     if (!root)
