@@ -122,6 +122,7 @@ enum rle_mem_form {
     RLE_MEM_TILE,   /**< AMX tile rows from base + disp, apart by the index register * scale;
                          size is 0: rows and row bytes stand in the tile configuration */
     RLE_MEM_XSAVE,  /**< size is 0: depends on XCR0 and edx:eax */
+    RLE_MEM_LINE,   /**< the aligned 64 bytes that hold the address: clzero */
 };
 
 /**
@@ -140,8 +141,9 @@ struct rle_mem {
     uint8_t elem;    /**< bytes of one element where masks or gathers need it, else 0 */
     uint8_t count;   /**< elements of a gather or scatter, else 0 */
     uint8_t index_size; /**< bytes of one vector index of a gather, else 0 */
-    uint8_t mask; /**< k register 1..7 that masks the access; vector register for RLE_MEM_VMASK and
-                       AVX2 gathers; general register for RLE_MEM_BIT; 0: none */
+    uint8_t mask; /**< k register 1..7 that masks the access, 0: none; but a vector register for
+                       RLE_MEM_VMASK and for gathers without RLE_A_OPMASK (AVX2), and a general
+                       register for RLE_MEM_BIT */
 };
 
 /** Operand lists never exceed two: string moves, push and pop of memory, movdir64b. */
@@ -163,8 +165,8 @@ struct rle_insn {
     uint8_t branch_reg; /**< register holding the target of JMP_IND or CALL_IND; RLE_REG_NONE */
     uint16_t reg_read;  /**< general registers whose value may matter, addresses included. A partial
                              (8 or 16 bit) write alone is no read; a conditional one is */
-    uint16_t reg_kill;  /**< registers surely overwritten as a whole (32 or 64 bit), also when read
-                             before */
+    uint16_t reg_kill;  /**< registers surely overwritten as a whole (32 or 64 bit) by an operand
+                             that is not read as well; an address may have read them before */
     uint16_t reg_write; /**< registers possibly changed, in part or whole; holds reg_kill. A
                              register is untouched if in neither reg_read nor reg_write */
     uint16_t flag_read; /**< enum rle_flag bits that may matter */
