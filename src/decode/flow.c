@@ -247,7 +247,7 @@ static bool targets_follow_their_jump(const struct flow_graph *graph, const uint
 static enum rl_status add_inferred_edges(struct flow_graph *graph, struct rl_error *err)
 {
     const struct rl_flow *flow = graph->flow;
-    uint64_t *inflow;
+    uint64_t *inflow = NULL;
     RL_TRY(stated_inflow(graph, &inflow, err));
     bool local = targets_follow_their_jump(graph, inflow);
     uint32_t jump = (uint32_t)flow->n_nodes; /* the hub's number */
