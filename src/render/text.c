@@ -1,0 +1,181 @@
+#include "render/text.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
+
+/* Decode one UTF-8 character; 0 bytes for an invalid or truncated sequence. */
+static unsigned decode(const char *s, uint32_t *ret_code)
+{
+    const unsigned char *u = (const unsigned char *)s;
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    unsigned length = u[0] < 0x80 ? 1 : u[0] < 0xc2 ? 0 : u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 : 4;
+    if (length == 0 || u[0] > 0xf4)
+        return 0;
+    uint32_t code = length == 1 ? u[0] : u[0] & (0x7fu >> length);
+    for (unsigned i = 1; i < length; i++) {
+        if ((u[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (u[i] & 0x3f);
+    }
+    if (length > 1 && (code < least[length] || code > 0x10ffff || (code & ~0x7ffu) == 0xd800))
+        return 0;
+    *ret_code = code;
+    return length;
+}
+
+/* Characters that move the cursor, reorder what follows or may not stand in XML. */
+static bool is_hostile(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x200b && c <= 0x200f) ||
+           (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0xfeff ||
+           (c & 0xfffe) == 0xfffe;
+}
+
+static const char *spelled(uint32_t c)
+{
+    static const struct {
+        uint32_t code;
+        const char *ascii;
+    } table[] = {
+        {0xb5, "u"},    {0xb7, "-"},   {0xb9, "^1"},   {0xb2, "^2"},   {0xb3, "^3"},
+        {0xd7, "x"},    {0x3bc, "u"},  {0x3c3, "s"},   {0x2013, "-"},  {0x2014, "-"},
+        {0x2018, "'"},  {0x2019, "'"}, {0x201c, "\""}, {0x201d, "\""}, {0x2026, "..."},
+        {0x2192, "->"}, {0x2248, "~"}, {0x2264, "<="}, {0x2265, ">="}, {0x25cf, "*"},
+        {0xa0, " "},    {0x202f, " "}, {0x207b, "-"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        if (table[i].code == c)
+            return table[i].ascii;
+    }
+    return "?";
+}
+
+void rl_text_clean(char *dst, size_t n, const char *src, bool unicode)
+{
+    size_t used = 0;
+    for (const char *s = src ? src : ""; *s;) {
+        uint32_t code = 0;
+        unsigned length = decode(s, &code);
+        char plain[5] = {0};
+        const char *out = plain;
+        if (length == 0 || is_hostile(code))
+            out = code == '\n' || code == '\t' ? " " : unicode ? replacement : "?";
+        else if (length > 1 && !unicode)
+            out = spelled(code);
+        else
+            memcpy(plain, s, length);
+        size_t size = strlen(out);
+        if (used + size + 1 > n)
+            break;
+        memcpy(dst + used, out, size);
+        used += size;
+        s += length ? length : 1;
+    }
+    if (n)
+        dst[used] = 0;
+}
+
+static unsigned columns_of(uint32_t c)
+{
+    if ((c >= 0x300 && c <= 0x36f) || (c >= 0xfe00 && c <= 0xfe0f) || (c >= 0x20d0 && c <= 0x20f0))
+        return 0;
+    bool wide = (c >= 0x1100 && c <= 0x115f) || (c >= 0x2e80 && c <= 0xa4cf) ||
+                (c >= 0xac00 && c <= 0xd7a3) || (c >= 0xf900 && c <= 0xfaff) ||
+                (c >= 0xfe30 && c <= 0xfe6f) || (c >= 0xff00 && c <= 0xff60) ||
+                (c >= 0xffe0 && c <= 0xffe6) || (c >= 0x1f300 && c <= 0x1faff) ||
+                (c >= 0x20000 && c <= 0x3fffd);
+    return wide ? 2 : 1;
+}
+
+unsigned rl_text_next(const char *text, unsigned *ret_columns)
+{
+    uint32_t code = '?';
+    unsigned length = decode(text, &code);
+    *ret_columns = columns_of(code);
+    return length ? length : 1;
+}
+
+unsigned rl_text_columns(const char *text)
+{
+    unsigned columns = 0;
+    while (*text) {
+        unsigned width;
+        text += rl_text_next(text, &width);
+        columns += width;
+    }
+    return columns;
+}
+
+/* Bytes of the longest prefix of at most `columns`. */
+static size_t prefix_bytes(const char *text, unsigned columns)
+{
+    const char *s = text;
+    while (*s) {
+        unsigned width;
+        unsigned length = rl_text_next(s, &width);
+        if (width > columns)
+            break;
+        columns -= width;
+        s += length;
+    }
+    return (size_t)(s - text);
+}
+
+void rl_text_elide(char *text, unsigned columns, bool unicode)
+{
+    const char *dots = unicode ? "…" : "..";
+    unsigned total = rl_text_columns(text);
+    unsigned room = rl_text_columns(dots);
+    if (total <= columns)
+        return;
+    if (columns <= room + 1) {
+        text[prefix_bytes(text, columns)] = 0;
+        return;
+    }
+    /* The tail of a mangled or templated name tells more than its middle, the head most. */
+    unsigned head = (columns - room) * 2 / 3;
+    unsigned tail = columns - room - head;
+    size_t head_bytes = prefix_bytes(text, head);
+    size_t tail_at = prefix_bytes(text, total - tail);
+    if (rl_text_columns(text + tail_at) > tail)
+        tail_at += prefix_bytes(text + tail_at, 2);
+    char out[RL_TEXT_LEN * 2];
+    snprintf(out, sizeof out, "%.*s%s%s", (int)head_bytes, text, dots, text + tail_at);
+    if (strlen(out) <= strlen(text))
+        memcpy(text, out, strlen(out) + 1);
+    else
+        text[prefix_bytes(text, columns)] = 0;
+}
+
+void rl_text_number(char *dst, size_t n, double value)
+{
+    double size = fabs(value);
+    if (!isfinite(value) || (size != 0 && (size < 1e-4 || size >= 1e6))) {
+        snprintf(dst, n, "%.3g", value);
+        return;
+    }
+    if (size >= 999.5 || size == 0) {
+        snprintf(dst, n, "%.0f", value);
+        return;
+    }
+    int whole = size >= 99.95 ? 3 : size >= 9.995 ? 2 : 1;
+    int decimals = 3 - whole;
+    if (size < 0.9995)
+        decimals = 2 - (int)floor(log10(size * 1.0005));
+    snprintf(dst, n, "%.*f", decimals, value);
+}
+
+void rl_text_percent(char *dst, size_t n, double share)
+{
+    double percent = share * 100;
+    if (percent >= 9.95 || percent == 0)
+        snprintf(dst, n, "%.0f %%", percent);
+    else if (percent >= 0.05)
+        snprintf(dst, n, "%.1f %%", percent);
+    else
+        snprintf(dst, n, "<0.1 %%");
+}
