@@ -30,9 +30,9 @@ static double line_height(const struct builder *b, enum rl_font font)
 
 static void join(char *dst, size_t n, const char *separator, const char *text)
 {
-    size_t used = strlen(dst);
-    if (*text && used < n)
-        snprintf(dst + used, n - used, "%s%s", used ? separator : "", text);
+    if (*dst && *text)
+        strncat(dst, separator, n - strlen(dst) - 1);
+    strncat(dst, text, n - strlen(dst) - 1);
 }
 
 static void title_text(const struct builder *b, char *dst, size_t n)
