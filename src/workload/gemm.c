@@ -94,7 +94,8 @@ static enum rl_status gemm_prepare(const struct rl_work_config *config, void **r
     g->k = config->setting[OPT_K].number ? config->setting[OPT_K].number : g->n;
     g->element = rl_precision_size(config->precision);
     choose_grid(g, config->threads);
-    rl_gemm_plan_init(&g->plan, config->env, rl_work_best_isa(config), config->precision);
+    rl_gemm_plan_init(&g->plan, config->env, rl_work_best_isa(config), config->precision,
+                      config->threads);
     if (config->variant == VECTORISED)
         g->scratch_bytes = rl_gemm_scratch(&g->plan, g->m, g->n, g->k);
     if (config->variant == BLAS) {

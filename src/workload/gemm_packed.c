@@ -2,6 +2,10 @@
 
 #include "workload/workload_internal.h"
 
+/* A panel of B is read once for each block of A, so it need not be near; but A is packed again for
+ * each panel. */
+static const size_t least_panel_bytes = 1 << 20, most_panel_bytes = 16 << 20;
+
 static size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
@@ -19,17 +23,19 @@ static size_t round_down(size_t x, size_t step)
 }
 
 void rl_gemm_plan_init(struct rl_gemm_plan *plan, const struct rl_work_env *env,
-                       enum rl_work_isa isa, enum rl_precision precision)
+                       enum rl_work_isa isa, enum rl_precision precision, unsigned threads)
 {
     const struct rl_kernels *kernels = rl_kernels(isa, precision);
     size_t mr = kernels->gemm_mr, nr = kernels->gemm_nr, e = rl_precision_size(precision);
     size_t l1 = rl_work_cache(env, 1, 32 << 10), l2 = rl_work_cache(env, 2, 256 << 10);
+    size_t l3_share = rl_work_last_cache(env) / 4 / threads;
+    l3_share = l3_share < least_panel_bytes ? least_panel_bytes : least(l3_share, most_panel_bytes);
     plan->kernels = kernels;
     plan->element = e;
-    /* A sliver of each side and a tile of C within the L1. */
-    plan->kc = round_down(least(l1 * 9 / 10 / ((mr + nr) * e), 512), 8);
-    plan->mc = round_down(l2 / 2 / (plan->kc * e), mr);
-    plan->nc = round_down((2 << 20) / (plan->kc * e), nr);
+    /* A sliver of B fills the L1 and A streams through: deeper blocks mean fewer passes over C. */
+    plan->kc = round_down(least(l1 / (nr * e), 512), 8);
+    plan->mc = round_down(l2 * 3 / 4 / (plan->kc * e), mr);
+    plan->nc = round_down(l3_share / (plan->kc * e), nr);
 }
 
 size_t rl_gemm_scratch(const struct rl_gemm_plan *plan, size_t m, size_t n, size_t k)

@@ -32,9 +32,9 @@ struct rl_gemm_count {
     double far_read, far_write; /**< elements beyond caches that hold a panel of B: A, B and C */
 };
 
-/** Choose the blocking for the caches of `env`. */
+/** Choose the blocking for the caches of `env`, the last of which `threads` plans share. */
 void rl_gemm_plan_init(struct rl_gemm_plan *plan, const struct rl_work_env *env,
-                       enum rl_work_isa isa, enum rl_precision precision);
+                       enum rl_work_isa isa, enum rl_precision precision, unsigned threads);
 
 /** Scratch bytes rl_gemm_packed needs for parts of up to m x n x k. */
 size_t rl_gemm_scratch(const struct rl_gemm_plan *plan, size_t m, size_t n, size_t k);
