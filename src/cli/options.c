@@ -145,7 +145,8 @@ struct rl_arguments rl_options_parse(const struct rl_command *command,
         int c = getopt_long(argc, argv, t.shorts, t.longs, NULL);
         if (c == -1)
             break;
-        const char *word = at < argc ? argv[at] : "";
+        /* Positional arguments before it are permuted behind it, so argv[at] need not be it. */
+        const char *word = optind > at ? argv[optind - 1] : argv[at];
         if (c == '?')
             return (struct rl_arguments){
                 .done = true, .exit_code = rl_usage_error(command, "unknown option '%s'", word)};

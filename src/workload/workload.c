@@ -215,8 +215,15 @@ enum rl_status rl_work_config_set(struct rl_work_config *config, const char *key
 
 void rl_work_title(const struct rl_work_config *config, char *out, size_t size)
 {
-    snprintf(out, size, "%s/%s %s", config->workload->name,
-             config->workload->variant[config->variant].name, rl_precision_name(config->precision));
+    const struct rl_workload *workload = config->workload;
+    int used =
+        snprintf(out, size, "%s/%s %s", workload->name, workload->variant[config->variant].name,
+                 rl_precision_name(config->precision));
+    for (unsigned i = 0; i < workload->n_option; i++)
+        if (workload->option[i].is_size && config->setting[i].number && used > 0 &&
+            (size_t)used < size)
+            snprintf(out + used, size - (size_t)used, " %s=%llu", workload->option[i].name,
+                     (unsigned long long)config->setting[i].number);
 }
 
 enum rl_work_isa rl_work_best_isa(const struct rl_work_config *config)

@@ -182,7 +182,8 @@ int rl_work_option_index(const struct rl_workload *workload, const char *name);
 /** The number of option `name`; the option must exist. */
 uint64_t rl_work_number(const struct rl_work_config *config, const char *name);
 
-/** "gemm/vectorised fp64": family, variant and precision. `out` has room for `size` bytes. */
+/** "gemm/vectorised fp64 n=1024": family, variant, precision and size unless chosen by itself.
+ * `out` has room for `size` bytes. */
 void rl_work_title(const struct rl_work_config *config, char *out, size_t size);
 
 /** A config ready to run. All-zero is releasable. */

@@ -373,7 +373,7 @@ static void a_bench_fills_a_row(void **state)
         fail_msg("%s", err.text);
     assert_int_equal(profile.n_kernel, 1);
     const struct rl_kernel *k = &profile.kernel[0];
-    assert_string_equal(k->name, "gemm/vectorised fp64");
+    assert_string_equal(k->name, "gemm/vectorised fp64 n=64");
     assert_true(rl_known(k->time_s) && k->time_s.value > 0);
     assert_true(rl_kernel_flop(k).value >= k->useful_flop.value);
     rl_profile_release(&profile);

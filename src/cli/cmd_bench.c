@@ -1,0 +1,244 @@
+/* roofline bench: reference kernels on this machine, as a profile and under its roof. */
+#include "cli/bench_plan.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "cli/store.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/unit.h"
+#include "format/format.h"
+#include "workload/bench.h"
+#include "workload/resources.h"
+
+#include <roofline/version.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* One bench command from its options to its results. */
+struct bench {
+    struct bench_options options;
+    struct bench_plan plan;
+    struct rl_work_env env;
+    struct rl_machine machine;
+    int *cpu; /* [n_cpu] allowed, one a core */
+    unsigned n_cpu;
+    struct rl_profile profile;
+    struct rl_progress progress;
+    unsigned at; /* index of the config that runs */
+    char label[96];
+    unsigned n_failed;
+};
+
+static void list_workload(const struct rl_workload *workload, const struct rl_work_env *env)
+{
+    printf("%s: %s\n", workload->name, workload->summary);
+    for (unsigned v = 0; v < workload->n_variant; v++) {
+        struct rl_work_config config;
+        struct rl_error err = {0};
+        rl_work_config_init(&config, workload, env);
+        config.variant = v;
+        bool works = !workload->probe || workload->probe(&config, &err) == RL_OK;
+        printf("  %-12s %s%s%s\n", workload->variant[v].name, workload->variant[v].summary,
+               works ? "" : "; not here: ", works ? "" : err.text);
+    }
+    printf("  precisions:");
+    for (unsigned i = 0; i < workload->n_precision; i++)
+        printf(" %s", rl_precision_name(workload->precision[i]));
+    printf("\n");
+    for (unsigned i = 0; i < workload->n_option; i++) {
+        const struct rl_work_option *o = &workload->option[i];
+        char left[32];
+        snprintf(left, sizeof left, "--%s %s", o->name, o->label);
+        printf("  %-18s %s", left, o->help);
+        if (o->kind == RL_OPTION_COUNT && o->initial)
+            printf(" (%llu)", (unsigned long long)o->initial);
+        if (o->kind == RL_OPTION_CHOICE)
+            for (unsigned c = 0; o->choice[c]; c++)
+                printf("%s%s", c ? ", " : ": ", o->choice[c]);
+        printf("\n");
+    }
+    printf("  checked against a plain reference: %s\n", workload->tolerance);
+}
+
+static int list_all(const struct bench *b, const struct rl_arguments *args)
+{
+    for (unsigned i = 0; i < rl_n_workloads; i++) {
+        bool named = args->n == 0;
+        for (int a = 0; a < args->n; a++)
+            named |= !strcmp(args->item[a], rl_workloads[i]->name);
+        if (named)
+            list_workload(rl_workloads[i], &b->env);
+    }
+    return RL_EXIT_DONE;
+}
+
+static void on_progress(void *context, double fraction, const char *job)
+{
+    struct bench *b = context;
+    (void)job;
+    rl_progress_update(&b->progress, (b->at + fraction) / b->plan.n, b->label);
+}
+
+/* A kernel that cannot run does not stop the others; it is missing from the profile, with the
+ * reason. */
+static enum rl_status run_one(struct bench *b, unsigned i, struct rl_error *err)
+{
+    const struct rl_work_config *config = &b->plan.config[i];
+    char title[64];
+    rl_work_title(config, title, sizeof title);
+    b->at = i;
+    snprintf(b->label, sizeof b->label, "%s, %u thread%s", title, config->threads,
+             config->threads == 1 ? "" : "s");
+    rl_progress_update(&b->progress, (double)i / b->plan.n, b->label);
+    struct rl_bench_how how = {.cpu = b->cpu, .sampling = rl_sampling_default()};
+    how.sampling.budget_s = b->options.budget_s;
+    how.sampling.progress = on_progress;
+    how.sampling.cancelled = rl_interrupted;
+    how.sampling.context = b;
+    enum rl_status status = rl_bench_run(config, &how, &b->profile, err);
+    if (status == RL_OK || status == RL_ECANCEL || b->plan.n == 1)
+        return status;
+    rl_progress_end(&b->progress);
+    rl_warn("%s", err->text);
+    rl_progress_begin(&b->progress);
+    if (status != RL_EUNAVAIL)
+        b->n_failed++;
+    return rl_missing_add(&b->profile.missing, title, err->text, err);
+}
+
+static enum rl_status describe_profile(struct bench *b, double elapsed_s, struct rl_error *err)
+{
+    char date[32];
+    time_t now = time(NULL);
+    struct tm tm;
+    gmtime_r(&now, &tm);
+    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    RL_TRY(rl_string_set(&b->profile.name, "bench", err));
+    RL_TRY(rl_string_set(&b->profile.date, date, err));
+    RL_TRY(rl_string_set(&b->profile.program, "roofline " ROOFLINE_VERSION, err));
+    RL_TRY(rl_string_set(&b->profile.machine_name, b->machine.name, err));
+    RL_TRY(rl_string_set(&b->profile.machine_key, b->machine.key, err));
+    b->profile.elapsed_s = rl_value(elapsed_s, RL_SOURCE_MEASURED, 0);
+    return rl_profile_note(
+        &b->profile, err,
+        "operations and bytes are computed from the kernels' loops; time is that "
+        "of one call, undisturbed");
+}
+
+static enum rl_status run_all(struct bench *b, struct rl_error *err)
+{
+    struct timespec from, to;
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    rl_progress_begin(&b->progress);
+    enum rl_status status = RL_OK;
+    for (unsigned i = 0; i < b->plan.n && status == RL_OK; i++)
+        status = rl_interrupted(NULL) ? rl_fail(err, RL_ECANCEL, "interrupted; nothing was written")
+                                      : run_one(b, i, err);
+    rl_progress_end(&b->progress);
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    RL_TRY(status);
+    return describe_profile(
+        b, (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec), err);
+}
+
+/* The bare figures; what they mean is said by `roofline report`. */
+static void print_table(const struct rl_profile *profile)
+{
+    printf("%-24s %7s %12s %16s %14s\n", "kernel", "threads", "time", "rate", "AI [DRAM]");
+    for (size_t i = 0; i < profile->n_kernel; i++) {
+        const struct rl_kernel *k = &profile->kernel[i];
+        char time[32], rate[32], ai[32] = "unknown";
+        double flop = rl_kernel_flop(k).value, time_s = k->time_s.value;
+        rl_format_time(time, sizeof time, time_s);
+        if (flop > 0)
+            rl_format_si(rate, sizeof rate, flop / time_s, "FLOP/s");
+        else
+            rl_format_si(rate, sizeof rate, (k->load_bytes.value + k->store_bytes.value) / time_s,
+                         "B/s");
+        const struct rl_traffic *dram = rl_kernel_find_traffic(k, "DRAM");
+        if (dram && rl_known(dram->bytes)) {
+            if (dram->bytes.value > 0)
+                snprintf(ai, sizeof ai, "%.3g FLOP/B", flop / dram->bytes.value);
+            else
+                snprintf(ai, sizeof ai, "in cache");
+        }
+        printf("%-24s %7.0f %12s %16s %14s\n", k->name, k->threads.value, time, rate, ai);
+    }
+}
+
+static int finish(struct bench *b, enum rl_status status, struct rl_error *err)
+{
+    if (status == RL_OK && b->options.output)
+        status = rl_profile_write(b->options.output, &b->profile, err);
+    if (status != RL_OK)
+        return rl_report_error(err);
+    if (!b->options.output || strcmp(b->options.output, "-") != 0)
+        print_table(&b->profile);
+    if (b->options.output && strcmp(b->options.output, "-") != 0)
+        rl_say("profile written to %s; 'roofline report %s' explains it", b->options.output,
+               b->options.output);
+    return b->n_failed ? RL_EXIT_FAILED : RL_EXIT_DONE;
+}
+
+/* Before minutes of work, not after. */
+static enum rl_status check_writable(const char *path, struct rl_error *err)
+{
+    struct rl_output out;
+    if (!path || !strcmp(path, "-"))
+        return RL_OK;
+    RL_TRY(rl_output_open(&out, path, err));
+    rl_output_abort(&out);
+    return RL_OK;
+}
+
+static enum rl_status find_resources(struct bench *b, struct rl_error *err)
+{
+    RL_TRY(rl_work_cpus(&b->cpu, &b->n_cpu, err));
+    RL_TRY(rl_work_isa_mask(getenv("ROOFLINE_ISA"), &b->env.isa_mask, err));
+    b->env.memory_bytes = rl_work_memory_available();
+    b->env.blas = b->options.blas;
+    if (b->options.machine) {
+        RL_TRY(rl_machine_read(b->options.machine, &b->machine, err));
+        b->env.machine = &b->machine;
+    }
+    return RL_OK;
+}
+
+static int run(const struct rl_command *self, int argc, char **argv)
+{
+    struct bench b = {.options = bench_options_default()};
+    struct rl_arguments args;
+    struct rl_error err = {0};
+    int exit_code = bench_options_parse(self, &b.options, argc, argv, &args);
+    if (args.done)
+        return exit_code;
+    enum rl_status status = find_resources(&b, &err);
+    if (status == RL_OK && b.options.list) {
+        exit_code = list_all(&b, &args);
+    } else {
+        if (status == RL_OK)
+            status = check_writable(b.options.output, &err);
+        if (status == RL_OK)
+            status = bench_plan_build(&b.plan, &b.options, &args, &b.env, b.n_cpu, &err);
+        rl_catch_interrupts();
+        if (status == RL_OK)
+            status = run_all(&b, &err);
+        exit_code = finish(&b, status, &err);
+    }
+    bench_plan_release(&b.plan);
+    bench_options_release(&b.options);
+    rl_profile_release(&b.profile);
+    rl_machine_release(&b.machine);
+    free(b.cpu);
+    return exit_code;
+}
+
+const struct rl_command rl_cmd_bench = {
+    .name = "bench",
+    .summary = "run reference kernels and place them under this machine's roof",
+    .synopsis = "[OPTIONS] [KERNEL...]",
+    .run = run,
+};

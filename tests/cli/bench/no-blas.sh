@@ -1,0 +1,1 @@
+roofline bench gemm --variant blas --blas /nowhere/libnone.so -t 1

@@ -1,0 +1,1 @@
+roofline bench triad --k 4

@@ -1,0 +1,1 @@
+roofline bench gemm --n 1000000 -t 1

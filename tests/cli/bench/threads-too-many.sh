@@ -1,0 +1,1 @@
+roofline bench gemm -t 100000

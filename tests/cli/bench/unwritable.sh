@@ -1,0 +1,1 @@
+roofline bench triad --n 100 --budget 0.01 -t 1 -o /nowhere/p.json
