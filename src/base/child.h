@@ -18,11 +18,13 @@
 
 struct rl_child {
     pid_t pid;
-    int go_fd;     /**< closing it lets the child exec */
-    int failed_fd; /**< carries errno if exec fails */
+    int go_fd;        /**< closing it lets the child exec */
+    int failed_fd;    /**< carries errno if exec fails */
+    const char *name; /**< argv[0], for messages; borrowed */
     int signal_fd;
     bool ended;
     sigset_t old_mask;
+    struct sigaction old_chld;
 };
 
 /** How the program ended. */

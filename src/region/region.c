@@ -1,0 +1,270 @@
+/* The region library: runs inside the user's program, alone (libroofline-region) or within the
+ * preloaded object. It is off, for good, unless the environment names a directory at first use. */
+#include "region/region.h"
+#include "region/wire.h"
+
+#include <roofline/region.h>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EXPORT      __attribute__((visibility("default")))
+#define STACK_DEPTH 128
+#define CACHE_SIZE  64u
+
+enum state { STATE_UNKNOWN, STATE_OFF, STATE_ON };
+
+struct frame {
+    struct region_slot *slot;
+    uint64_t begun_ns, nested_ns;
+};
+
+struct cached {
+    const char *name;
+    uint32_t entry;
+};
+
+/** What a thread remembers; freed with it. */
+struct thread_state {
+    uint32_t generation; /**< file its slots are in */
+    int32_t tid;
+    uint32_t depth;
+    struct frame stack[STACK_DEPTH];
+    struct cached cache[CACHE_SIZE];
+    uint32_t slot_of_entry[REGION_MAX]; /**< index + 1; 0 none yet */
+};
+
+static int state = STATE_UNKNOWN;
+static uint32_t generation;
+static struct region_file *file;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_key_t key;
+static __thread struct thread_state *self __attribute__((tls_model("initial-exec")));
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Room is taken at once: a full disk must show here and not as a signal in the program. */
+static struct region_file *make_file(const char *directory)
+{
+    char path[4096];
+    struct rlimit limit;
+    uint64_t start_ns = now_ns();
+    int n = snprintf(path, sizeof path, "%s/" REGION_FILE_PREFIX "%d.%llu", directory,
+                     (int)getpid(), (unsigned long long)start_ns);
+    if (n < 0 || n >= (int)sizeof path)
+        return NULL;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < sizeof(struct region_file))
+        return NULL;
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return NULL;
+    struct region_file *made = MAP_FAILED;
+    if (posix_fallocate(fd, 0, sizeof *made) == 0)
+        made = mmap(NULL, sizeof *made, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (made == MAP_FAILED)
+        return NULL;
+    made->head.pid = (int32_t)getpid();
+    made->head.start_ns = start_ns;
+    made->head.version = REGION_VERSION;
+    __atomic_store_n(&made->head.magic, REGION_MAGIC, __ATOMIC_RELEASE);
+    return made;
+}
+
+static void start(void)
+{
+    const char *directory = getenv(REGION_DIR_VARIABLE);
+    if (file)
+        munmap(file, sizeof *file);
+    file = directory && *directory ? make_file(directory) : NULL;
+    generation++;
+    __atomic_store_n(&state, file ? STATE_ON : STATE_OFF, __ATOMIC_RELEASE);
+}
+
+/* A forked child writes to a file of its own. */
+static void after_fork(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    if (state == STATE_ON)
+        start();
+}
+
+static void first_use(void)
+{
+    static bool is_set_up;
+    pthread_mutex_lock(&lock);
+    if (state == STATE_UNKNOWN) {
+        start();
+        if (state == STATE_ON && !is_set_up) {
+            is_set_up = true;
+            pthread_key_create(&key, free);
+            pthread_atfork(NULL, NULL, after_fork);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static struct thread_state *this_thread(void)
+{
+    if (self && self->generation == generation)
+        return self;
+    if (!self) {
+        self = malloc(sizeof *self);
+        if (!self)
+            return NULL;
+        pthread_setspecific(key, self);
+    }
+    memset(self, 0, sizeof *self);
+    self->generation = generation;
+    self->tid = (int32_t)syscall(SYS_gettid);
+    return self;
+}
+
+static uint32_t find_entry(const char *name)
+{
+    uint32_t n = file->head.n_entry < REGION_MAX ? file->head.n_entry : REGION_MAX;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!strncmp(file->entry[i].name, name, REGION_NAME_LEN - 1))
+            return i;
+    }
+    if (n == REGION_MAX) {
+        file->head.n_entry = REGION_MAX + 1;
+        return REGION_MAX;
+    }
+    strncpy(file->entry[n].name, name, REGION_NAME_LEN - 1);
+    __atomic_store_n(&file->head.n_entry, n + 1, __ATOMIC_RELEASE);
+    return n;
+}
+
+/* Names are looked up by their address first, but a caller may have put another text there. */
+static uint32_t entry_of(struct thread_state *thread, const char *name)
+{
+    struct cached *cached = &thread->cache[((uintptr_t)name >> 3) % CACHE_SIZE];
+    if (cached->name == name &&
+        !strncmp(file->entry[cached->entry].name, name, REGION_NAME_LEN - 1))
+        return cached->entry;
+    pthread_mutex_lock(&lock);
+    uint32_t entry = find_entry(name);
+    pthread_mutex_unlock(&lock);
+    if (entry < REGION_MAX)
+        *cached = (struct cached){name, entry};
+    return entry;
+}
+
+static struct region_slot *slot_of(struct thread_state *thread, uint32_t entry)
+{
+    if (entry >= REGION_MAX)
+        return NULL;
+    if (!thread->slot_of_entry[entry]) {
+        uint32_t at = __atomic_fetch_add(&file->head.n_slot, 1, __ATOMIC_RELAXED);
+        if (at >= REGION_SLOT_MAX) {
+            __atomic_store_n(&file->head.n_slot, REGION_SLOT_MAX + 1, __ATOMIC_RELAXED);
+            return NULL;
+        }
+        file->slot[at].entry = entry;
+        file->slot[at].tid = thread->tid;
+        thread->slot_of_entry[entry] = at + 1;
+    }
+    return &file->slot[thread->slot_of_entry[entry] - 1];
+}
+
+static void begin(const char *name)
+{
+    struct thread_state *thread = this_thread();
+    if (!thread || thread->depth == STACK_DEPTH)
+        return;
+    struct region_slot *slot = slot_of(thread, entry_of(thread, name));
+    if (!slot)
+        return;
+    struct frame *frame = &thread->stack[thread->depth++];
+    *frame = (struct frame){slot, 0, 0};
+    struct region_entry *entry = &file->entry[slot->entry];
+    bool is_outermost = slot->depth++ == 0;
+    bool is_first = is_outermost && __atomic_fetch_add(&entry->n_active, 1, __ATOMIC_ACQ_REL) == 0;
+    uint64_t t = now_ns();
+    if (is_outermost)
+        slot->begun_ns = t;
+    if (is_first)
+        __atomic_store_n(&entry->since_ns, t, __ATOMIC_RELEASE);
+    frame->begun_ns = t;
+}
+
+static void end_frame(struct thread_state *thread, uint32_t at, uint64_t t)
+{
+    struct frame frame = thread->stack[at];
+    struct region_slot *slot = frame.slot;
+    struct region_entry *entry = &file->entry[slot->entry];
+    uint64_t took = t - frame.begun_ns;
+    slot->calls++;
+    slot->self_ns += took > frame.nested_ns ? took - frame.nested_ns : 0;
+    if (at)
+        thread->stack[at - 1].nested_ns += took;
+    if (--slot->depth == 0) {
+        slot->time_ns += t - slot->begun_ns;
+        uint64_t since_ns = __atomic_load_n(&entry->since_ns, __ATOMIC_ACQUIRE);
+        if (__atomic_fetch_sub(&entry->n_active, 1, __ATOMIC_ACQ_REL) == 1 && t > since_ns)
+            __atomic_fetch_add(&entry->wall_ns, t - since_ns, __ATOMIC_RELAXED);
+    }
+    thread->depth--;
+    for (uint32_t i = at; i < thread->depth; i++)
+        thread->stack[i] = thread->stack[i + 1];
+}
+
+/* Ends the innermost open region of that name: regions may overlap instead of nesting. */
+static void end(const char *name)
+{
+    uint64_t t = now_ns();
+    struct thread_state *thread = this_thread();
+    if (!thread)
+        return;
+    uint32_t entry = name ? entry_of(thread, name) : REGION_MAX;
+    for (uint32_t i = thread->depth; i-- > 0;) {
+        if (!name || thread->stack[i].slot->entry == entry) {
+            end_frame(thread, i, t);
+            return;
+        }
+    }
+    __atomic_fetch_add(&file->head.n_mismatched, 1, __ATOMIC_RELAXED);
+}
+
+static bool is_on(void)
+{
+    int seen = __atomic_load_n(&state, __ATOMIC_ACQUIRE);
+    if (__builtin_expect(seen == STATE_OFF, 1))
+        return false;
+    if (seen == STATE_UNKNOWN)
+        first_use();
+    return state == STATE_ON;
+}
+
+EXPORT void roofline_region_begin(const char *name)
+{
+    if (is_on() && name)
+        begin(name);
+}
+
+EXPORT void roofline_region_end(const char *name)
+{
+    if (is_on() && name)
+        end(name);
+}
+
+void region_end_innermost(void)
+{
+    if (is_on())
+        end(NULL);
+}

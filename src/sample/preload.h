@@ -1,0 +1,32 @@
+/* The outer half of librooflinesample.so: the scratch directory it writes to, the environment that
+ * tells it so, and reading back what the program's processes left there. */
+#ifndef RL_SAMPLE_PRELOAD_H
+#define RL_SAMPLE_PRELOAD_H
+
+#include "sample/collect.h"
+
+struct preload;
+
+/** @return RL_OK, or RL_EUNAVAIL with the reason. */
+enum rl_status preload_probe(const char *path, struct rl_error *err);
+
+/**
+ * Make a scratch directory and an environment for the program.
+ * @param envp  copied.
+ */
+enum rl_status preload_new(const struct rl_sample_options *options, bool timers, unsigned rate_hz,
+                           const char *const *envp, struct preload **ret, struct rl_error *err);
+
+/** NULL-terminated; borrowed until preload_free. */
+const char *const *preload_environment(const struct preload *preload);
+
+/** Hand the timers' samples to the collector and add the regions to `samples`. Files that make no
+ * sense are passed over.
+ * @param start_ns  CLOCK_MONOTONIC at the start of the run. */
+enum rl_status preload_read(struct preload *preload, struct rl_samples *samples,
+                            struct collector *collector, uint64_t start_ns, struct rl_error *err);
+
+/** Removes the scratch directory. */
+void preload_free(struct preload *preload);
+
+#endif

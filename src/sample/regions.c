@@ -1,0 +1,81 @@
+#include "sample/regions.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "region/wire.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The image that was running in that process when the file was made: the last to start before. */
+static uint32_t find_process(const struct rl_samples *s, int32_t pid, double made_s)
+{
+    uint32_t best = 0;
+    for (uint32_t i = 0; i < s->n_process; i++) {
+        if (s->process[i].pid == pid && s->process[i].start_s <= made_s + 1e-3)
+            best = i;
+    }
+    return best;
+}
+
+static bool is_sound(const struct region_file *file)
+{
+    return file->head.magic == REGION_MAGIC && file->head.version == REGION_VERSION;
+}
+
+static char *copy_name(const struct region_entry *entry)
+{
+    return strndup(entry->name, sizeof entry->name);
+}
+
+static enum rl_status add_walls(const struct region_file *file, uint32_t n, uint32_t process,
+                                struct rl_samples *samples, struct rl_error *err)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        struct rl_sample_region_wall *wall =
+            rl_array_append(&samples->region_wall, &samples->n_region_wall, sizeof *wall);
+        if (!wall || !(wall->name = copy_name(&file->entry[i])))
+            return rl_fail(err, RL_ENOMEM, "out of memory for regions");
+        wall->process = process;
+        wall->wall_s = (double)file->entry[i].wall_ns * 1e-9;
+    }
+    return RL_OK;
+}
+
+enum rl_status regions_read(const void *data, size_t n, uint64_t start_ns,
+                            struct rl_samples *samples, struct rl_error *err)
+{
+    if (n < sizeof(struct region_file))
+        return RL_OK;
+    struct region_file *file = malloc(sizeof *file);
+    if (!file)
+        return rl_fail(err, RL_ENOMEM, "out of memory for regions");
+    memcpy(file, data, sizeof *file);
+    enum rl_status status = RL_OK;
+    if (is_sound(file)) {
+        const struct region_head *head = &file->head;
+        uint32_t n_entry = head->n_entry < REGION_MAX ? head->n_entry : REGION_MAX;
+        uint32_t n_slot = head->n_slot < REGION_SLOT_MAX ? head->n_slot : REGION_SLOT_MAX;
+        double made_s = ((double)head->start_ns - (double)start_ns) * 1e-9;
+        uint32_t process = find_process(samples, head->pid, made_s);
+        status = add_walls(file, n_entry, process, samples, err);
+        for (uint32_t i = 0; status == RL_OK && i < n_slot; i++) {
+            const struct region_slot *slot = &file->slot[i];
+            if (slot->entry >= n_entry)
+                continue;
+            struct rl_sample_region *region =
+                rl_array_append(&samples->region, &samples->n_region, sizeof *region);
+            if (!region || !(region->name = copy_name(&file->entry[slot->entry]))) {
+                status = rl_fail(err, RL_ENOMEM, "out of memory for regions");
+                break;
+            }
+            region->process = process;
+            region->tid = slot->tid;
+            region->calls = slot->calls;
+            region->time_s = (double)slot->time_ns * 1e-9;
+            region->self_s = (double)slot->self_ns * 1e-9;
+            region->unended = slot->depth;
+        }
+    }
+    free(file);
+    return status;
+}

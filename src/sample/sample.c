@@ -1,0 +1,265 @@
+#include "sample/sample.h"
+#include "base/array.h"
+#include "base/child.h"
+#include "base/error.h"
+#include "sample/collect.h"
+#include "sample/perf.h"
+#include "sample/preload.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <roofline/machine.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PERF_RATE_HZ  3000
+#define TIMER_RATE_HZ 1000
+#define MAX_RATE_HZ   100000
+/* Rings are read, and progress is told, this often. */
+#define ROUND_MS 100
+#define NS_PER_S 1000000000u
+
+static const char *const method_names[] = {"auto", "perf", "timer", "none"};
+
+const char *rl_sample_method_name(enum rl_sample_method method)
+{
+    return (unsigned)method <= RL_SAMPLE_NONE ? method_names[method] : NULL;
+}
+
+bool rl_sample_method_from_name(const char *name, enum rl_sample_method *ret_method)
+{
+    for (int i = 0; i <= RL_SAMPLE_NONE; i++) {
+        if (!strcmp(name, method_names[i])) {
+            *ret_method = (enum rl_sample_method)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+enum rl_status rl_sample_probe(enum rl_sample_method method, const char *preload,
+                               struct rl_error *err)
+{
+    if (method == RL_SAMPLE_PERF)
+        return perf_probe(err);
+    if (method == RL_SAMPLE_TIMER)
+        return preload_probe(preload, err);
+    return RL_OK;
+}
+
+void rl_samples_release(struct rl_samples *s)
+{
+    for (size_t i = 0; i < s->n_module; i++)
+        free(s->module[i].path);
+    for (size_t i = 0; i < s->n_process; i++)
+        free(s->process[i].command);
+    for (size_t i = 0; i < s->n_region; i++)
+        free(s->region[i].name);
+    for (size_t i = 0; i < s->n_region_wall; i++)
+        free(s->region_wall[i].name);
+    for (size_t i = 0; i < s->n_note; i++)
+        free(s->note[i]);
+    free(s->module);
+    free(s->process);
+    free(s->thread);
+    free(s->bucket);
+    free(s->point);
+    free(s->region);
+    free(s->region_wall);
+    free(s->note);
+    *s = (struct rl_samples){0};
+}
+
+static enum rl_status add_note(struct rl_samples *samples, struct rl_error *err, const char *fmt,
+                               ...) __attribute__((format(printf, 3, 4)));
+
+static enum rl_status add_note(struct rl_samples *samples, struct rl_error *err, const char *fmt,
+                               ...)
+{
+    va_list args;
+    char *text = NULL;
+    va_start(args, fmt);
+    int n = vasprintf(&text, fmt, args);
+    va_end(args);
+    char **slot = n < 0 ? NULL : rl_array_append(&samples->note, &samples->n_note, sizeof *slot);
+    if (!slot) {
+        if (n >= 0)
+            free(text);
+        return rl_fail(err, RL_ENOMEM, "out of memory for samples");
+    }
+    *slot = text;
+    return RL_OK;
+}
+
+/** One run in progress. */
+struct run {
+    const struct rl_sample_options *options;
+    struct rl_samples samples;
+    struct collector *collector;
+    struct perf *perf;
+    struct preload *preload;
+    uint64_t start_ns;
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+static void run_release(struct run *run)
+{
+    perf_free(run->perf);
+    preload_free(run->preload);
+    collector_free(run->collector);
+    rl_samples_release(&run->samples);
+}
+
+static void choose_rate(struct run *run, enum rl_sample_method method)
+{
+    unsigned rate = run->options->rate_hz;
+    if (!rate)
+        rate = method == RL_SAMPLE_TIMER ? TIMER_RATE_HZ : PERF_RATE_HZ;
+    run->samples.method = method;
+    run->samples.rate_hz = rate;
+}
+
+/* `auto` goes from perf to timers to none, and says so; a demanded method fails instead. */
+static enum rl_status choose_method(struct run *run, struct rl_error *err)
+{
+    const struct rl_sample_options *o = run->options;
+    struct rl_error why_perf = {0};
+    struct rl_error why_timer = {0};
+    if (o->rate_hz > MAX_RATE_HZ)
+        return rl_fail(err, RL_EINVAL, "%u samples a second; at most %u", o->rate_hz, MAX_RATE_HZ);
+    if (o->method != RL_SAMPLE_AUTO) {
+        choose_rate(run, o->method);
+        return rl_sample_probe(o->method, o->preload, err);
+    }
+    choose_rate(run, RL_SAMPLE_PERF);
+    if (perf_probe(&why_perf) == RL_OK)
+        return RL_OK;
+    if (preload_probe(o->preload, &why_timer) == RL_OK) {
+        choose_rate(run, RL_SAMPLE_TIMER);
+        return add_note(&run->samples, err, "%s; sampled by timers in the program instead",
+                        why_perf.text);
+    }
+    choose_rate(run, RL_SAMPLE_NONE);
+    return add_note(&run->samples, err, "%s; %s: time is known for the program as a whole only",
+                    why_perf.text, why_timer.text);
+}
+
+static enum rl_status watch(struct run *run, struct rl_child *child, struct rl_error *err)
+{
+    bool ended = false;
+    while (!ended) {
+        size_t n_fds = 0;
+        struct pollfd *fds = run->perf ? perf_fds(run->perf, &n_fds) : NULL;
+        RL_TRY(rl_child_wait(child, fds, n_fds, ROUND_MS, &ended, NULL, err));
+        if (run->perf) {
+            perf_drop_ended(run->perf);
+            RL_TRY(perf_drain(run->perf, run->collector, false, err));
+        }
+        if (run->options->progress)
+            run->options->progress(run->options->progress_context,
+                                   (double)(now_ns() - run->start_ns) * 1e-9);
+    }
+    run->samples.elapsed_s = (double)(now_ns() - run->start_ns) * 1e-9;
+    return RL_OK;
+}
+
+static enum rl_status note_doubts(struct run *run, struct rl_error *err)
+{
+    struct rl_samples *s = &run->samples;
+    uint64_t throttled = run->perf ? perf_throttled(run->perf) : 0;
+    if (s->n_lost)
+        RL_TRY(add_note(s, err, "%llu samples were lost", (unsigned long long)s->n_lost));
+    if (throttled)
+        RL_TRY(add_note(s, err, "the kernel held sampling back %llu times",
+                        (unsigned long long)throttled));
+    if (s->method != RL_SAMPLE_NONE && !s->n_bucket && s->user_s > 0.05) {
+        const char *why = s->method == RL_SAMPLE_PERF
+                              ? "it may be set-user-ID or not readable by this user"
+                              : "it may be statically linked or set-user-ID";
+        RL_TRY(add_note(s, err, "the program could not be sampled: %s", why));
+    }
+    return RL_OK;
+}
+
+static enum rl_status conclude(struct run *run, struct rl_error *err)
+{
+    struct rl_samples *s = &run->samples;
+    uint64_t end_ns = now_ns();
+    if (run->perf) {
+        RL_TRY(perf_drain(run->perf, run->collector, true, err));
+        s->n_lost += perf_lost(run->perf);
+    }
+    if (run->preload)
+        RL_TRY(preload_read(run->preload, s, run->collector, run->start_ns, err));
+    struct collector *collector = run->collector;
+    run->collector = NULL;
+    RL_TRY(collector_finish(collector, end_ns, err));
+    return note_doubts(run, err);
+}
+
+static enum rl_status run_child(struct run *run, struct rl_child *child, struct rl_error *err)
+{
+    if (run->samples.method == RL_SAMPLE_PERF)
+        RL_TRY(perf_open(child->pid, NULL, 0, run->samples.rate_hz, &run->perf, err));
+    RL_TRY(collector_new(&run->samples, NS_PER_S / run->samples.rate_hz, 0, &run->collector, err));
+    RL_TRY(collect_process(run->collector, child->pid, (int32_t)getpid(), 0, err));
+    run->start_ns = now_ns();
+    collector_start(run->collector, run->start_ns);
+    RL_TRY(rl_child_release(child, err));
+    return watch(run, child, err);
+}
+
+static enum rl_status start_and_watch(struct run *run, const char *const *argv,
+                                      const char *const *envp, struct rl_error *err)
+{
+    struct rl_child child;
+    struct rl_child_end end = {0};
+    RL_TRY(rl_child_start(argv, envp, &child, err));
+    enum rl_status status = run_child(run, &child, err);
+    /* Whatever failed here must not leave the program unwatched: it is ended. */
+    enum rl_status finish = rl_child_finish(&child, status == RL_OK ? &end : NULL, err);
+    RL_TRY(status);
+    RL_TRY(finish);
+    run->samples.wait_status = end.wait_status;
+    run->samples.user_s = end.user_s;
+    run->samples.system_s = end.system_s;
+    run->samples.max_rss_bytes = end.max_rss_bytes;
+    return conclude(run, err);
+}
+
+enum rl_status rl_sample_run(const char *const *argv, const char *const *envp,
+                             const struct rl_sample_options *options, struct rl_samples *ret,
+                             struct rl_error *err)
+{
+    static const struct rl_sample_options defaults;
+    struct run run = {.options = options ? options : &defaults};
+    const char *const *environment = envp;
+    enum rl_status status = choose_method(&run, err);
+    if (status == RL_OK && (run.samples.method == RL_SAMPLE_TIMER || run.options->regions)) {
+        status = preload_new(run.options, run.samples.method == RL_SAMPLE_TIMER,
+                             run.samples.rate_hz, envp, &run.preload, err);
+        if (status == RL_OK)
+            environment = preload_environment(run.preload);
+    }
+    if (status == RL_OK)
+        status = start_and_watch(&run, argv, environment, err);
+    if (status == RL_OK) {
+        *ret = run.samples;
+        run.samples = (struct rl_samples){0};
+    }
+    run_release(&run);
+    return status;
+}
