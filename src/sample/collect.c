@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <roofline/machine.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

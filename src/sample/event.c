@@ -1,5 +1,6 @@
 #include "sample/event.h"
 #include "base/array.h"
+#include "base/error.h"
 
 #include <stdlib.h>
 #include <string.h>

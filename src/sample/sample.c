@@ -19,8 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PERF_RATE_HZ  3000
-#define TIMER_RATE_HZ 1000
+/* Prime, so that they don't beat with anything periodic in the program or the scheduler. */
+#define PERF_RATE_HZ  2999
+#define TIMER_RATE_HZ 997
 #define MAX_RATE_HZ   100000
 /* Rings are read, and progress is told, this often. */
 #define ROUND_MS 100

@@ -2,7 +2,9 @@
  *
  * Each thread has a monotonic timer that signals it; the handler notes the instruction pointer and
  * the CPU time used since the last sample. (A thread-CPU-time timer alone expires on scheduler
- * ticks only and is biased.) A thread that blocks must not be woken: after two samples without CPU
+ * ticks only and is biased.) A timer that expires while its thread does not run finds it where it
+ * was put aside, most often at a system call: such a signal is late, it is no sample, and its CPU
+ * time goes to the next one. A thread that blocks must not be woken: after two signals without CPU
  * time its monotonic timer rests, and a timer on its CPU time starts it again when it works. */
 #include "sample/preload/timer.h"
 #include "sample/preload/log.h"
@@ -21,7 +23,12 @@
 #define IDLE_TICKS 2
 /* Below this part of a period a thread counts as idle in it. */
 #define IDLE_PART 10
-#define SIGNAL    (SIGRTMAX - 2)
+/* A signal later than this part of a period found its thread off the CPU. */
+#define LATE_PART 16
+/* Where clocks are coarse every signal is late: after so many of them that tells nothing. */
+#define TRIAL       64
+#define TRIAL_LEAST 8
+#define SIGNAL      (SIGRTMAX - 2)
 
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
@@ -33,8 +40,11 @@ struct thread {
     timer_t wall, cpu;
     bool has_wall, has_cpu;
     int32_t pid, tid;
-    uint64_t cpu_ns; /**< at the last sample */
+    uint64_t cpu_ns;      /**< at the last sample */
+    uint64_t tick_cpu_ns; /**< at the last signal */
+    uint64_t phase_ns;    /**< the wall timer expires at this time and every period later */
     unsigned idle_ticks;
+    unsigned n_ticks, n_late; /**< until the trial is over */
     struct timer_chunk *chunk;
     uint32_t chunk_bytes, room;
     uint32_t n_lost;
@@ -57,13 +67,30 @@ static uint64_t cpu_time_ns(void)
     return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-static void set_timer(timer_t timer, uint64_t first_ns, uint64_t then_ns)
+static void set_timer(timer_t timer, int flags, uint64_t first_ns, uint64_t then_ns)
 {
     struct itimerspec when = {
         .it_value = {(time_t)(first_ns / NS_PER_S), (long)(first_ns % NS_PER_S)},
         .it_interval = {(time_t)(then_ns / NS_PER_S), (long)(then_ns % NS_PER_S)},
     };
-    timer_settime(timer, 0, &when, NULL);
+    timer_settime(timer, flags, &when, NULL);
+}
+
+static void start_wall(struct thread *t)
+{
+    t->phase_ns = log_now_ns() + period_ns;
+    set_timer(t->wall, TIMER_ABSTIME, t->phase_ns, period_ns);
+}
+
+static bool is_late(struct thread *t, uint64_t now_ns, int overrun)
+{
+    bool late = overrun > 0 || (now_ns - t->phase_ns) % period_ns > period_ns / LATE_PART;
+    if (t->n_ticks < TRIAL) {
+        t->n_ticks++;
+        t->n_late += late;
+    }
+    bool is_coarse = t->n_ticks == TRIAL && t->n_late > TRIAL - TRIAL_LEAST;
+    return late && !is_coarse;
 }
 
 static bool have_room(struct thread *t)
@@ -92,12 +119,12 @@ static void follow_activity(struct thread *t, uint64_t used_ns, bool is_cpu_time
 {
     if (is_cpu_timer) {
         t->idle_ticks = 0;
-        set_timer(t->wall, period_ns, period_ns);
+        start_wall(t);
     } else if (used_ns * IDLE_PART >= period_ns) {
         t->idle_ticks = 0;
     } else if (++t->idle_ticks >= IDLE_TICKS && t->has_cpu) {
-        set_timer(t->wall, 0, 0);
-        set_timer(t->cpu, 1, 0);
+        set_timer(t->wall, 0, 0, 0);
+        set_timer(t->cpu, 0, 1, 0);
     }
 }
 
@@ -115,22 +142,31 @@ static uint64_t instruction_pointer(const void *context)
 #endif
 }
 
+static void take_sample(struct thread *t, uint64_t ip, uint64_t cpu_ns)
+{
+    uint64_t used_ns = cpu_ns - t->cpu_ns;
+    log_mapping(ip);
+    if (!used_ns || !have_room(t))
+        return;
+    /* The time is taken after the mapping was noted, so that it is known by then. */
+    t->chunk->sample[t->chunk->n] = (struct timer_sample){ip, log_now_ns(), used_ns};
+    __atomic_store_n(&t->chunk->n, t->chunk->n + 1, __ATOMIC_RELEASE);
+    t->cpu_ns = cpu_ns;
+}
+
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     (void)number;
     int saved_errno = errno;
     struct thread *t = self;
     if (t && info->si_code == SI_TIMER && state == STATE_ON) {
-        uint64_t ip = instruction_pointer(context);
+        bool is_cpu_timer = info->si_value.sival_ptr == &t->cpu;
+        uint64_t now_ns = log_now_ns();
         uint64_t cpu_ns = cpu_time_ns();
-        uint64_t used_ns = cpu_ns - t->cpu_ns;
-        t->cpu_ns = cpu_ns;
-        log_mapping(ip);
-        if (used_ns && have_room(t)) {
-            t->chunk->sample[t->chunk->n] = (struct timer_sample){ip, log_now_ns(), used_ns};
-            __atomic_store_n(&t->chunk->n, t->chunk->n + 1, __ATOMIC_RELEASE);
-        }
-        follow_activity(t, used_ns, info->si_value.sival_ptr == &t->cpu);
+        if (!is_cpu_timer && !is_late(t, now_ns, info->si_overrun))
+            take_sample(t, instruction_pointer(context), cpu_ns);
+        follow_activity(t, cpu_ns - t->tick_cpu_ns, is_cpu_timer);
+        t->tick_cpu_ns = cpu_ns;
     }
     errno = saved_errno;
 }
@@ -153,13 +189,13 @@ void timer_thread_begin(void)
         return;
     t->pid = (int32_t)getpid();
     t->tid = (int32_t)syscall(SYS_gettid);
-    t->cpu_ns = cpu_time_ns();
+    t->cpu_ns = t->tick_cpu_ns = cpu_time_ns();
     self = t;
     pthread_setspecific(key, t);
     t->has_wall = make_timer(CLOCK_MONOTONIC, t->tid, &t->wall);
     t->has_cpu = t->has_wall && make_timer(CLOCK_THREAD_CPUTIME_ID, t->tid, &t->cpu);
     if (t->has_wall)
-        set_timer(t->wall, period_ns, period_ns);
+        start_wall(t);
 }
 
 static void end_thread(void *state_of_thread)

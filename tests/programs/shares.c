@@ -1,0 +1,165 @@
+/* Three functions whose shares of CPU time the program knows itself.
+ *
+ *     shares OUT [-t THREADS] [-f FORKS] [-e] [-m MILLISECONDS] [-r]
+ *
+ * Each thread runs alpha, beta and gamma in turns, 25 : 72 : 3 by work, and times every turn by its
+ * own CPU clock. OUT gets one line a function and process: name, first and last file offset of its
+ * code, CPU seconds. -f: so many children do the same; -e: the program starts itself anew first;
+ * -r: alpha, beta and gamma are marked regions. */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <roofline/region.h>
+
+#define N_FUNCTIONS 3
+#define MAX_THREADS 64
+#define UNIT        2000
+
+#define KERNEL(name)                                                                               \
+    extern char __start_code_##name[], __stop_code_##name[];                                       \
+    __attribute__((noinline, section("code_" #name))) static double name(int turns)                \
+    {                                                                                              \
+        double x = 1.0;                                                                            \
+        for (int i = 0; i < turns * UNIT; i++) {                                                   \
+            x = x * 0.999 + 1e-3;                                                                  \
+            __asm__ volatile("" : "+x"(x));                                                        \
+        }                                                                                          \
+        return x;                                                                                  \
+    }
+
+KERNEL(alpha)
+KERNEL(beta)
+KERNEL(gamma_)
+
+struct function {
+    const char *name;
+    double (*run)(int turns);
+    const char *start, *stop;
+    int turns;
+};
+
+static const struct function functions[N_FUNCTIONS] = {
+    {"alpha", alpha, __start_code_alpha, __stop_code_alpha, 25},
+    {"beta", beta, __start_code_beta, __stop_code_beta, 72},
+    {"gamma", gamma_, __start_code_gamma_, __stop_code_gamma_, 3},
+};
+
+struct worker {
+    pthread_t thread;
+    double cpu_s[N_FUNCTIONS];
+    double sink;
+};
+
+static double limit_s = 0.5;
+static int use_regions;
+
+static double cpu_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void *work(void *argument)
+{
+    struct worker *w = argument;
+    double begin = cpu_now();
+    double before = begin;
+    while (before - begin < limit_s) {
+        for (int i = 0; i < N_FUNCTIONS; i++) {
+            if (use_regions)
+                roofline_region_begin(functions[i].name);
+            w->sink += functions[i].run(functions[i].turns);
+            if (use_regions)
+                roofline_region_end(functions[i].name);
+            double now = cpu_now();
+            w->cpu_s[i] += now - before;
+            before = now;
+        }
+    }
+    return NULL;
+}
+
+/* The offset in the file of an address of this program. */
+static uint64_t file_offset(const char *address)
+{
+    char line[512];
+    uint64_t start, end, offset, result = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof line, maps)) {
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64, &start, &end, &offset) == 3 &&
+            (uint64_t)(uintptr_t)address >= start && (uint64_t)(uintptr_t)address < end)
+            result = (uint64_t)(uintptr_t)address - start + offset;
+    }
+    if (maps)
+        fclose(maps);
+    return result;
+}
+
+static void report(const char *path, const struct worker *workers, int n)
+{
+    char text[1024] = "";
+    int at = 0;
+    for (int i = 0; i < N_FUNCTIONS; i++) {
+        double cpu_s = 0;
+        for (int k = 0; k < n; k++)
+            cpu_s += workers[k].cpu_s[i];
+        at += snprintf(text + at, sizeof text - (size_t)at, "%s %" PRIu64 " %" PRIu64 " %.9f\n",
+                       functions[i].name, file_offset(functions[i].start),
+                       file_offset(functions[i].start) +
+                           (uint64_t)(functions[i].stop - functions[i].start),
+                       cpu_s);
+    }
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0666);
+    if (fd < 0 || write(fd, text, (size_t)at) != at)
+        exit(9);
+    close(fd);
+}
+
+int main(int argc, char **argv)
+{
+    static struct worker workers[MAX_THREADS];
+    int n_threads = 1;
+    int n_forks = 0;
+    int c;
+    while ((c = getopt(argc, argv, "t:f:em:r")) != -1) {
+        if (c == 't')
+            n_threads = atoi(optarg) < MAX_THREADS ? atoi(optarg) : MAX_THREADS;
+        if (c == 'f')
+            n_forks = atoi(optarg);
+        if (c == 'm')
+            limit_s = atof(optarg) * 1e-3;
+        if (c == 'r')
+            use_regions = 1;
+        if (c == 'e' && !getenv("SHARES_AGAIN")) {
+            setenv("SHARES_AGAIN", "1", 1);
+            execv("/proc/self/exe", argv);
+            return 8;
+        }
+    }
+    if (optind >= argc)
+        return 2;
+    for (int i = 0; i < n_forks; i++) {
+        if (fork() == 0) {
+            n_forks = 0;
+            break;
+        }
+    }
+    for (int i = 1; i < n_threads; i++)
+        pthread_create(&workers[i].thread, NULL, work, &workers[i]);
+    work(&workers[0]);
+    for (int i = 1; i < n_threads; i++)
+        pthread_join(workers[i].thread, NULL);
+    report(argv[optind], workers, n_threads);
+    while (n_forks-- > 0)
+        wait(NULL);
+    return 0;
+}

@@ -1,0 +1,310 @@
+/* The sampler against programs that time themselves. Shares, never absolute times, are asserted. */
+#include "sample/sample.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SHARES  BINARY_DIR "/tests/programs/shares"
+#define PRELOAD BINARY_DIR "/src/sample/librooflinesample.so"
+/* A share may miss the truth by this, beside three standard deviations of sampling itself. */
+#define BIAS 0.01
+
+extern char **environ;
+
+static struct rl_samples sample(const char *const *argv, enum rl_sample_method method, bool regions)
+{
+    struct rl_samples samples = {0};
+    struct rl_error err = {0};
+    struct rl_sample_options options = {.method = method, .preload = PRELOAD, .regions = regions};
+    enum rl_status status =
+        rl_sample_run(argv, (const char *const *)environ, &options, &samples, &err);
+    if (status != RL_OK)
+        fail_msg("%s", err.text);
+    return samples;
+}
+
+static void skip_without(enum rl_sample_method method)
+{
+    struct rl_error err = {0};
+    if (rl_sample_probe(method, PRELOAD, &err) != RL_OK) {
+        print_message("skipped: %s\n", err.text);
+        skip();
+    }
+}
+
+#define N_FUNCTIONS 3
+
+struct truth {
+    char name[N_FUNCTIONS][16];
+    uint64_t start[N_FUNCTIONS], end[N_FUNCTIONS];
+    double cpu_s[N_FUNCTIONS], total_s;
+    unsigned n_processes;
+};
+
+static struct truth read_truth(const char *path)
+{
+    struct truth truth = {0};
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    char name[16];
+    uint64_t start, end;
+    double cpu_s;
+    for (unsigned n = 0;
+         fscanf(file, "%15s %" SCNu64 " %" SCNu64 " %lf", name, &start, &end, &cpu_s) == 4; n++) {
+        unsigned i = n % N_FUNCTIONS;
+        memcpy(truth.name[i], name, sizeof name);
+        truth.start[i] = start;
+        truth.end[i] = end;
+        truth.cpu_s[i] += cpu_s;
+        truth.total_s += cpu_s;
+        truth.n_processes = n / N_FUNCTIONS + 1;
+    }
+    fclose(file);
+    unlink(path);
+    return truth;
+}
+
+/* The groups of the three functions. */
+static void group(const struct rl_samples *s, const struct truth *truth,
+                  struct rl_sample_time time[N_FUNCTIONS])
+{
+    struct rl_error err = {0};
+    uint32_t *groups = calloc(s->n_bucket + 1, sizeof *groups);
+    assert_non_null(groups);
+    for (size_t i = 0; i < s->n_bucket; i++) {
+        groups[i] = RL_SAMPLE_NO_GROUP;
+        const char *path = s->module[s->bucket[i].module].path;
+        for (uint32_t k = 0; k < N_FUNCTIONS; k++) {
+            if (strstr(path, "/shares") && s->bucket[i].offset >= truth->start[k] &&
+                s->bucket[i].offset < truth->end[k])
+                groups[i] = k;
+        }
+    }
+    if (rl_samples_group(s, groups, N_FUNCTIONS, time, &err) != RL_OK)
+        fail_msg("%s", err.text);
+    free(groups);
+}
+
+static void assert_shares(const struct rl_samples *s, const struct truth *truth)
+{
+    struct rl_sample_time time[N_FUNCTIONS];
+    group(s, truth, time);
+    uint64_t n_samples = time[0].n_samples + time[1].n_samples + time[2].n_samples;
+    assert_true(n_samples > 100);
+    for (int i = 0; i < N_FUNCTIONS; i++) {
+        double is = time[i].cpu_s / s->sampled_s;
+        double should = truth->cpu_s[i] / truth->total_s;
+        print_message("%s: %.4f, truth %.4f, threads %.2f\n", truth->name[i], is, should,
+                      time[i].threads);
+        double deviation = sqrt(should * (1 - should) / (double)n_samples);
+        if (fabs(is - should) > BIAS + 3 * deviation)
+            fail_msg("%s: share %.4f, truth %.4f", truth->name[i], is, should);
+    }
+}
+
+struct run {
+    struct rl_samples samples;
+    struct truth truth;
+};
+
+static struct run run_shares(enum rl_sample_method method, bool regions, const char *a,
+                             const char *b)
+{
+    char out[] = "/tmp/roofline-test-XXXXXX";
+    int fd = mkstemp(out);
+    assert_true(fd >= 0);
+    close(fd);
+    const char *argv[] = {SHARES, out, a, b, NULL};
+    struct run run = {.samples = sample(argv, method, regions)};
+    assert_true(WIFEXITED(run.samples.wait_status));
+    assert_int_equal(WEXITSTATUS(run.samples.wait_status), 0);
+    run.truth = read_truth(out);
+    return run;
+}
+
+static const enum rl_sample_method methods[] = {RL_SAMPLE_PERF, RL_SAMPLE_TIMER};
+
+static enum rl_sample_method method_of(void **state)
+{
+    return *(const enum rl_sample_method *)*state;
+}
+
+static void shares_of_one_thread_are_true(void **state)
+{
+    skip_without(method_of(state));
+    struct run run = run_shares(method_of(state), false, NULL, NULL);
+    assert_int_equal(run.samples.method, method_of(state));
+    assert_shares(&run.samples, &run.truth);
+    assert_int_equal(run.samples.n_process, 1);
+    assert_true(run.samples.sampled_s > 0.9 * run.truth.total_s);
+    assert_true(run.samples.sampled_s < 1.1 * run.truth.total_s);
+    rl_samples_release(&run.samples);
+}
+
+static void shares_of_four_threads_are_true(void **state)
+{
+    skip_without(method_of(state));
+    struct run run = run_shares(method_of(state), false, "-t", "4");
+    assert_shares(&run.samples, &run.truth);
+    unsigned busy = 0;
+    for (size_t i = 0; i < run.samples.n_thread; i++)
+        busy += run.samples.thread[i].cpu_s > 0.1 * run.samples.sampled_s;
+    assert_int_equal(busy, 4);
+    rl_samples_release(&run.samples);
+}
+
+static void children_are_followed(void **state)
+{
+    skip_without(method_of(state));
+    struct run run = run_shares(method_of(state), false, "-f", "3");
+    assert_int_equal(run.truth.n_processes, 4);
+    assert_int_equal(run.samples.n_process, 4);
+    assert_shares(&run.samples, &run.truth);
+    for (size_t i = 1; i < run.samples.n_process; i++) {
+        assert_int_equal(run.samples.process[i].parent_pid, run.samples.process[0].pid);
+        assert_non_null(strstr(run.samples.process[i].command, "shares"));
+    }
+    rl_samples_release(&run.samples);
+}
+
+static void an_exec_starts_a_new_image(void **state)
+{
+    skip_without(method_of(state));
+    struct run run = run_shares(method_of(state), false, "-e", NULL);
+    assert_int_equal(run.samples.n_process, 2);
+    assert_int_equal(run.samples.process[0].pid, run.samples.process[1].pid);
+    assert_true(run.samples.process[1].was_execed);
+    assert_shares(&run.samples, &run.truth);
+    rl_samples_release(&run.samples);
+}
+
+static void modules_are_identified(void **state)
+{
+    skip_without(method_of(state));
+    struct run run = run_shares(method_of(state), false, "-m", "100");
+    bool found = false;
+    for (size_t i = 0; i < run.samples.n_module; i++) {
+        const struct rl_sample_module *m = &run.samples.module[i];
+        if (m->kind == RL_SAMPLE_FILE && !strcmp(m->path, SHARES)) {
+            found = true;
+            assert_true(m->n_build_id > 0);
+            assert_true(m->inode && m->size_bytes && m->mtime_ns);
+        }
+    }
+    assert_true(found);
+    rl_samples_release(&run.samples);
+}
+
+static void regions_are_timed(void **state)
+{
+    skip_without(method_of(state));
+    struct run run = run_shares(method_of(state), true, "-r", NULL);
+    double total_s = 0;
+    double time_s[N_FUNCTIONS] = {0};
+    for (size_t i = 0; i < run.samples.n_region; i++) {
+        const struct rl_sample_region *region = &run.samples.region[i];
+        for (int k = 0; k < N_FUNCTIONS; k++) {
+            if (!strcmp(region->name, run.truth.name[k]))
+                time_s[k] += region->time_s;
+        }
+        assert_true(region->calls > 1);
+        assert_int_equal(region->unended, 0);
+        total_s += region->time_s;
+    }
+    assert_int_equal(run.samples.n_region, N_FUNCTIONS);
+    assert_int_equal(run.samples.n_region_wall, N_FUNCTIONS);
+    for (int k = 0; k < N_FUNCTIONS; k++)
+        assert_true(fabs(time_s[k] / total_s - run.truth.cpu_s[k] / run.truth.total_s) < 0.05);
+    rl_samples_release(&run.samples);
+}
+
+static void the_status_is_the_programs_own(void **state)
+{
+    skip_without(method_of(state));
+    const char *exits[] = {"/bin/sh", "-c", "exit 3", NULL};
+    struct rl_samples s = sample(exits, method_of(state), false);
+    assert_true(WIFEXITED(s.wait_status) && WEXITSTATUS(s.wait_status) == 3);
+    rl_samples_release(&s);
+    const char *dies[] = {"/bin/sh", "-c", "kill -SEGV $$", NULL};
+    s = sample(dies, method_of(state), false);
+    assert_true(WIFSIGNALED(s.wait_status) && WTERMSIG(s.wait_status) == SIGSEGV);
+    rl_samples_release(&s);
+}
+
+static void a_short_program_is_fine(void **state)
+{
+    skip_without(method_of(state));
+    const char *argv[] = {"true", NULL};
+    struct rl_samples s = sample(argv, method_of(state), true);
+    assert_int_equal(s.wait_status, 0);
+    assert_true(s.elapsed_s > 0);
+    rl_samples_release(&s);
+}
+
+static void sleep_is_not_cut_short(void **state)
+{
+    skip_without(method_of(state));
+    const char *argv[] = {"sleep", "0.3", NULL};
+    struct rl_samples s = sample(argv, method_of(state), false);
+    assert_int_equal(s.wait_status, 0);
+    assert_true(s.elapsed_s >= 0.3);
+    rl_samples_release(&s);
+}
+
+static void expect_refusal(const char *program, const char *why)
+{
+    const char *argv[] = {program, NULL};
+    struct rl_samples s = {0};
+    struct rl_error err = {0};
+    enum rl_status status = rl_sample_run(argv, (const char *const *)environ, NULL, &s, &err);
+    assert_int_equal(status, RL_ESYS);
+    if (!strstr(err.text, why))
+        fail_msg("'%s' does not say '%s'", err.text, why);
+}
+
+static void what_cannot_run_is_named(void **state)
+{
+    (void)state;
+    expect_refusal("/no/such/program", "no such program");
+    expect_refusal("no-such-program-in-path", "no such program");
+    expect_refusal("/etc/passwd", "not executable");
+    expect_refusal("/tmp", "directory");
+    char elf[] = "/tmp/roofline-test-XXXXXX";
+    int fd = mkstemp(elf);
+    assert_true(fd >= 0 && write(fd, "\177ELF\2\1\1 of no machine at all", 25) == 25);
+    fchmod(fd, 0755);
+    close(fd);
+    expect_refusal(elf, "not a program this machine can run");
+    unlink(elf);
+}
+
+#define BOTH(test)                                                                                 \
+    {#test " (perf)", test, NULL, NULL, (void *)&methods[0]},                                      \
+    {                                                                                              \
+#test " (timer)", test, NULL, NULL, (void *)&methods[1]                                    \
+    }
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        BOTH(shares_of_one_thread_are_true),  BOTH(shares_of_four_threads_are_true),
+        BOTH(children_are_followed),          BOTH(an_exec_starts_a_new_image),
+        BOTH(modules_are_identified),         BOTH(regions_are_timed),
+        BOTH(the_status_is_the_programs_own), BOTH(a_short_program_is_fine),
+        BOTH(sleep_is_not_cut_short),         cmocka_unit_test(what_cannot_run_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
