@@ -101,7 +101,8 @@ enum rle_attr {
     RLE_A_GS = 1u << 12, /**< reads or writes the gs register or its base, other than by addressing
                               memory (rdgsbase, wrgsbase, mov, push, pop, lgs) */
     RLE_A_FS = 1u << 13, /**< the same for fs */
-    RLE_A_ZERO = 1u << 14, /**< xor r,r or sub r,r: sets a register whatever it held before */
+    RLE_A_ZERO = 1u << 14,   /**< xor r,r or sub r,r: sets a register whatever it held before */
+    RLE_A_DIVIDE = 1u << 15, /**< div or idiv: may raise #DE */
 };
 
 enum rle_access { RLE_READ = 1, RLE_WRITE = 2 };

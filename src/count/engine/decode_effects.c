@@ -332,6 +332,7 @@ void rle_use_flags(const struct encoding *e, const struct row *row, int64_t imm,
         insn->flag_read = plain_flags[code].read;
         insn->flag_kill = plain_flags[code].kill;
         insn->flag_write = plain_flags[code].write;
+        insn->attrs |= code == FLAGS_DIV ? RLE_A_DIVIDE : 0;
     } else if (code == FLAGS_COND) {
         insn->flag_read = condition_flags[e->opcode >> 1 & 7];
     } else if (code == FLAGS_SCAN) {

@@ -20,16 +20,11 @@
 #include <stdint.h>
 
 #include "count/engine/decode.h"
+#include "count/engine/liveness.h"
 
 struct rle_emit; /* emit.h */
 
 #define RLE_RESIDENT_MAX 2
-
-/** What a program may still need in front of an instruction; bits as in decode.h. */
-struct rle_point {
-    uint16_t dead_regs;  /**< registers written before they are read again, on every path */
-    uint16_t dead_flags; /**< flags likewise */
-};
 
 struct rle_superblock_block {
     uint16_t first;  /**< index of its first instruction */
