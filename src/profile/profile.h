@@ -1,0 +1,83 @@
+/* Profiling a program: native runs for time, a counting run for operations and bytes, one profile.
+ *
+ * The layer-4 producer behind `roofline record`. It starts the runs, checks that they agree, joins
+ * time (sample) with counts (tally), and says in the profile's notes how each was had. */
+#ifndef RL_PROFILE_PROFILE_H
+#define RL_PROFILE_PROFILE_H
+
+#include "profile/tally.h"
+#include "sample/sample.h"
+
+/** Where counts come from. */
+enum rl_profile_count {
+    RL_COUNT_AUTO = 0, /**< the best that works here */
+    RL_COUNT_ENGINE,
+    RL_COUNT_PMU,
+    RL_COUNT_NONE, /**< time only */
+};
+
+enum rl_profile_traffic {
+    RL_TRAFFIC_MODEL = 0, /**< sampled cache model, with its error */
+    RL_TRAFFIC_FULL,      /**< every access through the cache model */
+    RL_TRAFFIC_PMU,
+    RL_TRAFFIC_NONE,
+};
+
+const char *rl_profile_count_name(enum rl_profile_count count);
+bool rl_profile_count_from_name(const char *name, enum rl_profile_count *ret_count);
+const char *rl_profile_traffic_name(enum rl_profile_traffic traffic);
+bool rl_profile_traffic_from_name(const char *name, enum rl_profile_traffic *ret_traffic);
+
+struct rl_profile_options {
+    enum rl_profile_count count;
+    enum rl_profile_traffic traffic;
+    enum rl_sample_method sampling;
+    unsigned rate_hz;          /**< 0: the method's default */
+    unsigned repeats;          /**< native runs; 0: 1 */
+    bool single_pass;          /**< one run only: time comes from the counting run */
+    bool functions;            /**< a kernel for each function */
+    bool loops;                /**< a kernel for each loop */
+    bool regions;              /**< a kernel for each marked region */
+    const char *include;       /**< glob on kernel names; NULL: all */
+    double min_share;          /**< kernels below this part of the time are left out; 0: none */
+    const char *preload;       /**< path of librooflinesample.so; NULL: none */
+    const char *engine;        /**< path of libroofline-engine.so; NULL: none */
+    const char *scratch_dir;   /**< NULL: /dev/shm, else /tmp */
+    const char *const *replay; /**< [n_replay] result files used instead of a counting run */
+    size_t n_replay;
+    const char *date;    /**< ISO 8601; NULL: none is written */
+    const char *program; /**< "roofline 0.1.0" */
+    /** Called about ten times a second; `pass` is what is being done, e.g. "native run 1 of 1". */
+    void (*progress)(void *context, const char *pass, double elapsed_s, double expected_s);
+    void *context;
+};
+
+/**
+ * Profile a command.
+ *
+ * @param argv, envp   as rl_sample_run.
+ * @param options      borrowed.
+ * @param ret_profile  release with rl_profile_release; exit_status is set, as a shell gives it.
+ * @return RL_OK whatever the program's own status; else as rl_sample_run; RL_EUNAVAIL where a
+ *         demanded source of counts does not work here.
+ */
+enum rl_status rl_profile_run(const char *const *argv, const char *const *envp,
+                              const struct rl_profile_options *options,
+                              struct rl_profile *ret_profile, struct rl_error *err);
+
+/** What the join needs of one run after the other. */
+struct rl_profile_inputs {
+    const struct rl_samples *samples; /**< [n_samples] native runs; the first is what is shown */
+    size_t n_samples;
+    const struct rl_tally *tally; /**< NULL: nothing was counted */
+};
+
+/**
+ * Join time and counts into kernels: pure data in, data out.
+ * @param profile  appended to; command, date and machine are the caller's to set.
+ */
+enum rl_status rl_profile_join(const struct rl_profile_inputs *inputs,
+                               const struct rl_profile_options *options, struct rl_profile *profile,
+                               struct rl_error *err);
+
+#endif

@@ -1,0 +1,87 @@
+/* What was counted, by function, loop and region: result files of the counting engine joined with
+ * decoded instructions and names. Time is not here; profile.h adds it.
+ *
+ * Every counted instruction belongs to one function unit, and if it lies in a loop to the innermost
+ * one: a loop's sums are its own code without the loops inside it, a function's sums are all its
+ * code with its loops. Calls are not followed: sums are "self". */
+#ifndef RL_PROFILE_TALLY_H
+#define RL_PROFILE_TALLY_H
+
+#include <roofline/error.h>
+#include <roofline/profile.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RL_TALLY_NONE         UINT32_MAX
+#define RL_TALLY_BUILD_ID_MAX 32
+
+struct rl_tally_module {
+    char *path; /**< as the kernel names it; "[vdso]"; "[jit]" for memory of no file */
+    uint8_t build_id[RL_TALLY_BUILD_ID_MAX];
+    size_t n_build_id;
+    int32_t pid; /**< "[jit]": whose memory; else 0 */
+};
+
+/** A function or a loop. */
+struct rl_tally_unit {
+    enum rl_kernel_kind kind; /**< RL_KIND_FUNCTION or RL_KIND_LOOP */
+    uint32_t module;          /**< index */
+    uint32_t function;        /**< unit index of its function; of itself for a function */
+    uint32_t parent;          /**< unit index of the enclosing loop, or RL_TALLY_NONE */
+    uint64_t begin, end;      /**< file offsets (JIT: addresses): [begin, end) */
+    /** Name, group, module, file, line, depth, calls (loops: entries), ops, load_bytes,
+     * store_bytes, nontemporal_bytes, traffic where it was simulated, missing. No time. */
+    struct rl_kernel kernel;
+};
+
+/** All that ran while a region was open, in whatever function; nested regions included. */
+struct rl_tally_region {
+    char *name;
+    struct rl_kernel kernel; /**< calls are the times it was entered */
+};
+
+struct rl_tally {
+    struct rl_tally_module *module;
+    size_t n_module;
+    struct rl_tally_unit *unit; /**< functions ascending by module and begin, then loops */
+    size_t n_unit;
+    size_t n_function;
+    struct rl_tally_region *region;
+    size_t n_region;
+    struct rl_kernel program; /**< everything counted */
+    double uncounted_share;   /**< part of the work known to be missing; 0 when complete */
+    bool any_process_failed;  /**< a process ran on uncounted, or was ended by the engine */
+    char **note;              /**< [n_note] sentences a reader must know */
+    size_t n_note;
+};
+
+struct rl_tally_options {
+    bool loops;            /**< find loops */
+    const char *debug_dir; /**< NULL: /usr/lib/debug */
+};
+
+/**
+ * Read and join the results of all processes of one counting run.
+ *
+ * @param file     [n_file] paths of result files, in any order; borrowed.
+ * @param options  NULL: loops, and the customary places for debug files.
+ * @param ret      release with rl_tally_release.
+ * @return RL_OK, also when some of a file makes no sense (said in `note`); RL_EDATA if no file is a
+ *         result of this version; RL_ESYS if one cannot be read; RL_ENOMEM.
+ */
+enum rl_status rl_tally_build(const char *const *file, size_t n_file,
+                              const struct rl_tally_options *options, struct rl_tally *ret,
+                              struct rl_error *err);
+void rl_tally_release(struct rl_tally *tally);
+
+/** Index of the module with this path (and build id, where both are known), or RL_TALLY_NONE. */
+uint32_t rl_tally_find_module(const struct rl_tally *tally, const char *path,
+                              const uint8_t *build_id, size_t n_build_id);
+
+/** The function unit and the innermost loop unit at an offset; either may be RL_TALLY_NONE.
+ * O(log n). */
+void rl_tally_find(const struct rl_tally *tally, uint32_t module, uint64_t offset,
+                   uint32_t *ret_function, uint32_t *ret_loop);
+
+#endif
