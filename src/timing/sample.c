@@ -8,17 +8,26 @@
 #include <string.h>
 #include <sys/resource.h>
 
-enum { RING = 8, MOST_REPEATS = 65536, CALIBRATION_TRIES = 3 };
+/* Of many samples the best twentieth counts, so that their number does not select clock errors. */
+enum {
+    RING = 8,
+    MOST_REPEATS = 65536,
+    CALIBRATION_TRIES = 2,
+    CALIBRATION_STEP = 4,
+    TOP_SHARE = 20
+};
 static const double clock_agreement = 0.01; /* relative; readings below are disturbed ones */
+static const double clock_steady = 0.005;   /* relative; a larger step is a change of clock */
 static const double near_s = 1e-3;          /* clock readings this close in time are as one */
 static const double least_sample_s = 20e-6; /* for jobs that name no sample length */
 static const double progress_interval_s = 0.05;
+static const double long_call_s = 0.05;
 static const double steady_interval_s = 0.25;
 static const double clean_share = 0.95;
 
 struct sample {
-    double loop_s; /* seconds a loop; negative: the rank lost its CPU */
-    double clock_hz;
+    double loop_s;   /* seconds a loop; negative: the rank lost its CPU */
+    double clock_hz; /* negative: it changed meanwhile */
 };
 
 /* What one rank writes while sampling; nobody else touches it until the run is over. */
@@ -69,12 +78,17 @@ static long switches(void)
     return 0;
 }
 
-static void read_clock(struct sampler *s, struct rank_state *r)
+/* @return whether the reading agrees with the one before, if that was shortly before. */
+static bool read_clock(struct sampler *s, struct rank_state *r)
 {
+    double last_hz = r->ring_hz[r->ring_at];
+    uint64_t last_ticks = r->ring_ticks[r->ring_at];
     double hz = rl_core_clock_hz(&s->clock);
     r->ring_at = (r->ring_at + 1) % RING;
     r->ring_hz[r->ring_at] = hz;
     r->ring_ticks[r->ring_at] = rl_ticks();
+    bool recent = (double)(r->ring_ticks[r->ring_at] - last_ticks) < near_s * s->clock.tick_hz;
+    return !recent || (hz < last_hz * (1 + clock_steady) && hz > last_hz * (1 - clock_steady));
 }
 
 static bool is_near(const struct sampler *s, const struct rank_state *r, unsigned i, uint64_t now)
@@ -132,27 +146,31 @@ static double calibration_s(struct sampler *s, const struct rl_job *job, unsigne
     return best;
 }
 
-static void calibrate(struct sampler *s, unsigned j, unsigned rank)
+/* The first call pays for page faults and cold caches, so it decides only for jobs so long that
+ * this cannot matter. */
+static uint64_t calibrated_loops(struct sampler *s, const struct rl_job *job, unsigned rank)
 {
-    const struct rl_job *job = &s->job[j];
     double wanted_s = job->sample_s > 0 ? job->sample_s : least_sample_s;
     uint64_t loops = 1;
-    if (job->loops) {
-        loops = job->loops;
-    } else {
-        double took_s = calibration_s(s, job, rank, 1, 1);
-        while (took_s < wanted_s && loops < UINT64_MAX / 16) {
-            if (took_s > wanted_s / 8) {
-                took_s = calibration_s(s, job, rank, loops, CALIBRATION_TRIES);
-                loops = (uint64_t)((double)loops * wanted_s / took_s + 0.5);
-                break;
-            }
-            loops *= 4;
-            took_s = calibration_s(s, job, rank, loops, 1);
+    if (job->loops)
+        return job->loops;
+    if (calibration_s(s, job, rank, 1, 1) > long_call_s)
+        return 1;
+    for (;;) {
+        double took_s = calibration_s(s, job, rank, loops, CALIBRATION_TRIES);
+        if (took_s >= wanted_s / CALIBRATION_STEP || loops > UINT64_MAX / CALIBRATION_STEP / 2) {
+            double scaled = took_s > 0 ? (double)loops * wanted_s / took_s + 0.5 : 1;
+            return scaled < 1 ? 1 : (uint64_t)scaled;
         }
+        loops *= CALIBRATION_STEP;
     }
+}
+
+static void calibrate(struct sampler *s, unsigned j, unsigned rank)
+{
+    uint64_t loops = calibrated_loops(s, &s->job[j], rank);
     if (rank == 0)
-        s->loops[j] = loops ? loops : 1;
+        s->loops[j] = loops;
     meet(s);
 }
 
@@ -207,9 +225,9 @@ static bool take_sample(struct sampler *s, unsigned j, unsigned rank)
     if (r->turn >= atomic_load(&s->stop_turn))
         return false;
     double seconds = timed_s(s, job, rank, s->loops[j]);
-    read_clock(s, r);
+    bool steady = read_clock(s, r);
     struct sample *sample = &r->sample[(size_t)j * s->how->max_repeats + s->repeats[j]];
-    sample->clock_hz = clock_near(s, r);
+    sample->clock_hz = steady ? clock_near(s, r) : -clock_near(s, r);
     sample->loop_s = seconds / (double)s->loops[j];
     if (switches() != before)
         sample->loop_s = -sample->loop_s;
@@ -271,10 +289,11 @@ static void series_fill(struct series *x, const struct sampler *s, unsigned j, u
         bool clean = true;
         for (unsigned k = from; k < to; k++) {
             const struct sample *sample = &s->rank[k].sample[(size_t)j * s->how->max_repeats + i];
-            double seconds = sample->loop_s < 0 ? -sample->loop_s : sample->loop_s;
-            clean = clean && sample->loop_s > 0;
+            double seconds = fabs(sample->loop_s);
+            bool steady = s->job[j].shared || sample->clock_hz > 0;
+            clean = clean && steady && sample->loop_s > 0;
             loop_s = seconds > loop_s ? seconds : loop_s;
-            clock_hz += sample->clock_hz / (to - from);
+            clock_hz += fabs(sample->clock_hz) / (to - from);
         }
         if (!clean)
             x->rejected++;
@@ -302,8 +321,9 @@ static bool estimate_ranks(const struct sampler *s, unsigned j, unsigned from, u
         t->disturbed = true;
         rejected = 0;
     }
-    *ret_rate = rl_estimate_top(x.rate, x.n, s->how->top);
-    *ret_per_cycle = rl_estimate_top(x.per_cycle, x.n, s->how->top);
+    size_t top = x.n / TOP_SHARE > s->how->top ? x.n / TOP_SHARE : s->how->top;
+    *ret_rate = rl_estimate_top(x.rate, x.n, top);
+    *ret_per_cycle = rl_estimate_top(x.per_cycle, x.n, top);
     t->clock_hz = rl_quantile(x.clock_hz, x.n, 0.5);
     t->repeats = (unsigned)x.n;
     t->rejected += rejected;
@@ -436,7 +456,7 @@ static void report_clocks(const struct sampler *s, struct rl_sampling_report *re
     for (unsigned k = 0; k < s->n_rank; k++)
         for (unsigned j = 0; j < s->n_job; j++)
             for (unsigned i = 0; i < s->repeats[j]; i++)
-                hz[n++] = s->rank[k].sample[(size_t)j * s->how->max_repeats + i].clock_hz;
+                hz[n++] = fabs(s->rank[k].sample[(size_t)j * s->how->max_repeats + i].clock_hz);
     report->clock_min_hz = rl_quantile(hz, n, 0.02);
     report->clock_hz = rl_quantile(hz, n, 0.5);
     report->clock_max_hz = rl_quantile(hz, n, 0.98);

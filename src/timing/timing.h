@@ -55,7 +55,7 @@ struct rl_sampling {
     unsigned min_repeats; /**< samples of every job, whatever the budget */
     unsigned max_repeats; /**< samples of every job at most; <= 65536 */
     double steady_spread; /**< stop early once every job's spread is below; 0: never early */
-    unsigned top;         /**< samples a value rests on, see rl_estimate_top */
+    unsigned top;         /**< least samples a value rests on, see rl_estimate_top */
     bool probe;           /**< run the contention probe before each sample */
     double nop_per_cycle; /**< what the probe shows on this core undisturbed; 0: inferred */
 
@@ -76,7 +76,8 @@ struct rl_timing {
     double clock_hz;    /**< median core clock beside the samples */
     double median_s;    /**< median time of one loop over all samples, disturbed ones included */
     unsigned repeats;   /**< samples kept */
-    unsigned rejected;  /**< samples thrown away because a rank lost its CPU */
+    unsigned rejected;  /**< samples thrown away: a rank lost its CPU, or (private jobs) the core
+                             clock changed */
     uint64_t loops;     /**< loops a sample */
     bool disturbed; /**< hardly any clean sample, so disturbed ones had to be used: read the rate
                          as "at least" */

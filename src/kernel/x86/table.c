@@ -165,7 +165,7 @@ const size_t rl_x86_n_compute = sizeof rl_x86_compute / sizeof rl_x86_compute[0]
     S(nt_triad_##w, RL_NT_TRIAD, isa, bits, 4 * (bits), #w)
 
 #define WIDE_STREAMS(S, w, isa, bits)                                                              \
-    S(load_s2_##w, RL_LOAD, isa, bits, bits, #w ", 2 streams")                                     \
+    S(load_s2_##w, RL_LOAD, isa, bits, 4 * (bits), #w ", 2 streams")                               \
     S(load_s4_##w, RL_LOAD, isa, bits, 2 * (bits), #w ", 4 streams")                               \
     S(load_t0_512_##w, RL_LOAD, isa, bits, 2 * (bits), #w ", prefetch 512 B ahead")                \
     S(load_t0_2k_##w, RL_LOAD, isa, bits, 2 * (bits), #w ", prefetch 2 KiB ahead")                 \
