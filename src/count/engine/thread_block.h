@@ -37,13 +37,12 @@
 #define RLE_TB_INSTRUMENT    0x4000
 #define RLE_INSTRUMENT_BYTES 0x10000
 
-/* Second-level table of indirect branch targets: 2^RLE_HASH_BITS negated keys, then as many values.
- */
-#define RLE_HASH_BITS 13
-#define RLE_TB_KEYS   0x20000
-#define RLE_TB_VALUES (RLE_TB_KEYS + (8 << RLE_HASH_BITS))
+/* Second-level table of indirect branch targets: addresses of fragments (link.h), 0 where empty,
+ * indexed by the low 16 bits of pc + (pc >> 16). Touched lazily. */
+#define RLE_TB_HASH      0x20000
+#define RLE_HASH_ENTRIES 0x10000
 
 /* 64-bit execution counters. */
-#define RLE_TB_COUNTERS 0x80000
+#define RLE_TB_COUNTERS 0xA0000
 
 #endif

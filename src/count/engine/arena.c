@@ -1,0 +1,167 @@
+#include "count/engine/arena.h"
+
+#include <errno.h>
+#include <linux/memfd.h>
+#include <sys/mman.h>
+
+#include "count/engine/maps.h"
+#include "count/engine/result_format.h"
+#include "count/engine/sys.h"
+
+enum { ARENAS_MAX = 1024, FRAGMENT_BYTES_MIN = 16 };
+
+#define ARENA_BYTES (64ul << 20)
+#define HOT_BYTES   (ARENA_BYTES / 2)
+/** Farthest an arena may be from code: leaves 0.6 GiB for operands beyond that. */
+#define REACH 0x58000000ul
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+static struct {
+    struct rle_arena arena[ARENAS_MAX];
+    uint32_t used;
+    bool dual; /* this system maps nothing writable and executable at once */
+} arenas;
+
+static long map_fixed(uint64_t at, int protection, int flags, int fd)
+{
+    return rle_sys6(SYS_mmap, (long)at, ARENA_BYTES, protection, flags, fd, 0);
+}
+
+/* The same memory twice: writable anywhere, executable at `at`. Returns the write address. */
+static uint8_t *map_dual(uint64_t at, int fixed)
+{
+    long fd = rle_sys3(SYS_memfd_create, (long)"roofline-engine", MFD_CLOEXEC, 0);
+    if (rle_is_error(fd))
+        rle_die("no memory for translated code: memfd_create failed", (uint64_t)-fd);
+    long write = rle_sys3(SYS_ftruncate, fd, ARENA_BYTES, 0);
+    if (!rle_is_error(write))
+        write = map_fixed(0, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, (int)fd);
+    long run = rle_is_error(write) ? write
+                                   : map_fixed(at, PROT_READ | PROT_EXEC,
+                                               MAP_SHARED | MAP_NORESERVE | fixed, (int)fd);
+    rle_sys3(SYS_close, fd, 0, 0);
+    if (run != (long)at)
+        rle_die("no executable memory: this system denies it", (uint64_t)-run);
+    return (uint8_t *)write;
+}
+
+static uint8_t *map_code(uint64_t at)
+{
+    if (!arenas.dual) {
+        long run = map_fixed(at, PROT_READ | PROT_WRITE | PROT_EXEC,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1);
+        if (run == (long)at)
+            return (uint8_t *)at;
+        if (run != -EACCES && run != -EPERM)
+            rle_die("no memory for translated code", (uint64_t)-run);
+        arenas.dual = true;
+    }
+    return map_dual(at, MAP_FIXED_NOREPLACE);
+}
+
+static struct rle_arena *new_arena(uint64_t pc)
+{
+    uint64_t at = rle_find_hole(pc, ARENA_BYTES, REACH);
+    if (!at || arenas.used == ARENAS_MAX)
+        rle_die("no room for translated code near", pc);
+    struct rle_arena *a = &arenas.arena[arenas.used];
+    uint8_t *write = map_code(at);
+    a->start = at;
+    a->end = at + ARENA_BYTES;
+    a->to_exec = (int64_t)(at - (uint64_t)write);
+    a->hot_end = write + HOT_BYTES;
+    a->emit = (struct rle_emit){.at = write,
+                                .other = write + HOT_BYTES,
+                                .to_exec = a->to_exec,
+                                .constant = write + ARENA_BYTES};
+    a->entries = rle_map(HOT_BYTES / FRAGMENT_BYTES_MIN * sizeof(*a->entries));
+    if (!a->entries)
+        rle_die("no memory for the fragment index", 0);
+    __atomic_store_n(&arenas.used, arenas.used + 1, __ATOMIC_RELEASE);
+    return a;
+}
+
+static bool has_room(const struct rle_arena *a)
+{
+    return a->hot_end - a->emit.at >= (int64_t)RLE_ARENA_ROOM &&
+           a->emit.constant - a->emit.other >= (int64_t)RLE_ARENA_ROOM;
+}
+
+struct rle_arena *rle_arena_near(uint64_t pc)
+{
+    for (uint32_t i = arenas.used; i-- > 0;) {
+        struct rle_arena *a = &arenas.arena[i];
+        uint64_t far = a->start > pc ? a->end - pc : pc - a->start;
+        if (far < REACH && has_room(a))
+            return a;
+    }
+    return new_arena(pc);
+}
+
+struct rle_arena *rle_arena_of(uint64_t at)
+{
+    uint32_t n = __atomic_load_n(&arenas.used, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < n; i++)
+        if (at >= arenas.arena[i].start && at < arenas.arena[i].end)
+            return &arenas.arena[i];
+    return NULL;
+}
+
+void rle_arena_add(struct rle_arena *arena, uint32_t fragment)
+{
+    arena->entries[arena->n_entries].offset =
+        (uint32_t)(rle_emit_address(&arena->emit) - arena->start);
+    arena->entries[arena->n_entries].fragment = fragment;
+    __atomic_store_n(&arena->n_entries, arena->n_entries + 1, __ATOMIC_RELEASE);
+}
+
+uint32_t rle_arena_fragment(const struct rle_arena *arena, uint64_t at)
+{
+    uint32_t low = 0, high = __atomic_load_n(&arena->n_entries, __ATOMIC_ACQUIRE);
+    uint32_t offset = (uint32_t)(at - arena->start);
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (arena->entries[middle].offset <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? arena->entries[low - 1].fragment : RLE_NONE;
+}
+
+uint8_t *rle_arena_writable(uint64_t at)
+{
+    const struct rle_arena *a = rle_arena_of(at);
+    return (uint8_t *)(at - (uint64_t)(a ? a->to_exec : 0));
+}
+
+void rle_arenas_after_fork(void)
+{
+    if (!arenas.dual)
+        return;
+    for (uint32_t i = 0; i < arenas.used; i++) {
+        struct rle_arena *a = &arenas.arena[i];
+        if (!a->to_exec)
+            continue;
+        uint64_t parent = a->start - (uint64_t)a->to_exec;
+        uint8_t *copy = rle_map(ARENA_BYTES);
+        if (!copy)
+            rle_die("no memory for translated code", 0);
+        uint64_t hot = (uint64_t)(a->emit.at - (uint8_t *)parent);
+        uint64_t cold = (uint64_t)(a->emit.other - (uint8_t *)parent) - HOT_BYTES;
+        uint64_t constants = ARENA_BYTES - (uint64_t)(a->emit.constant - (uint8_t *)parent);
+        rle_copy(copy, (void *)parent, hot);
+        rle_copy(copy + HOT_BYTES, (uint8_t *)parent + HOT_BYTES, cold);
+        rle_copy(copy + ARENA_BYTES - constants, a->emit.constant, constants);
+        uint8_t *write = map_dual(a->start, MAP_FIXED);
+        rle_copy(write, copy, hot);
+        rle_copy(write + HOT_BYTES, copy + HOT_BYTES, cold);
+        rle_copy(write + ARENA_BYTES - constants, copy + ARENA_BYTES - constants, constants);
+        rle_sys3(SYS_munmap, (long)copy, ARENA_BYTES, 0);
+        /* Keep the write address, which the cursors hold. */
+        rle_sys6(SYS_mremap, (long)write, ARENA_BYTES, ARENA_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED,
+                 (long)parent, 0);
+    }
+}

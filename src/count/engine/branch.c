@@ -1,0 +1,208 @@
+#include "count/engine/branch.h"
+
+#include <sys/mman.h>
+
+#include "count/engine/dispatch.h"
+#include "count/engine/superblock.h"
+#include "count/engine/sys.h"
+
+enum {
+    ENTRIES = 0x10000,
+    PREFIX_FS = 0x64,
+    PREFIX_ADDR32 = 0x67,
+    OP_MOV_LOAD = 0x8B,
+    OP_PUSH_IMM32 = 0x68,
+    WORD_BYTES = 8,
+    JMP_TB_BYTES = 8,
+};
+
+#define TABLE_BYTES   (ENTRIES * sizeof(uint64_t))
+#define TABLE_HIGHEST 0x7E000000ul
+#define TABLE_LOWEST  0x01000000ul
+#define TABLE_STEP    0x02000000ul
+
+static uint64_t *tables; /* [2][ENTRIES] */
+
+static uint64_t *table_of(enum rle_via via)
+{
+    return tables + (via == RLE_VIA_RETURN ? 0 : ENTRIES);
+}
+
+static uint64_t miss_of(enum rle_via via)
+{
+    return via == RLE_VIA_RETURN ? (uint64_t)rle_return_miss : (uint64_t)rle_jump_miss;
+}
+
+bool rle_branch_tables_init(void)
+{
+    for (uint64_t at = TABLE_HIGHEST; at >= TABLE_LOWEST; at -= TABLE_STEP) {
+        long got = rle_sys6(SYS_mmap, (long)at, 2 * TABLE_BYTES, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        if (got != (long)at) {
+            if (!rle_is_error(got)) /* a kernel that does not know NOREPLACE */
+                rle_sys3(SYS_munmap, got, 2 * TABLE_BYTES, 0);
+            continue;
+        }
+        tables = (uint64_t *)at;
+        for (unsigned i = 0; i < ENTRIES; i++) {
+            table_of(RLE_VIA_RETURN)[i] = miss_of(RLE_VIA_RETURN);
+            table_of(RLE_VIA_JUMP)[i] = miss_of(RLE_VIA_JUMP);
+        }
+        return true;
+    }
+    return false;
+}
+
+void rle_branch_table_set(uint64_t pc, enum rle_via via, uint64_t at)
+{
+    __atomic_store_n(&table_of(via)[pc & (ENTRIES - 1)], at, __ATOMIC_RELEASE);
+}
+
+bool rle_branch_table_free(uint64_t pc, enum rle_via via)
+{
+    return table_of(via)[pc & (ENTRIES - 1)] == miss_of(via);
+}
+
+void rle_branch_table_clear(uint64_t pc, enum rle_via via, uint64_t at)
+{
+    if (table_of(via)[pc & (ENTRIES - 1)] == at)
+        rle_branch_table_set(pc, via, miss_of(via));
+}
+
+void rle_emit_copy(struct rle_emit *e, const struct rle_insn *insn)
+{
+    const uint8_t *source = (const uint8_t *)insn->pc;
+    if (insn->rip_at) {
+        uint64_t behind = rle_emit_address(e) + insn->length;
+        int64_t disp = insn->mem[0].disp - (int64_t)behind;
+        if (disp != (int32_t)disp)
+            rle_die("operand out of reach", insn->pc);
+        int32_t disp32 = (int32_t)disp;
+        rle_emit_bytes(e, source, insn->length);
+        __builtin_memcpy(e->at - insn->length + insn->rip_at, &disp32, sizeof(disp32));
+        return;
+    }
+    rle_emit_bytes(e, source, insn->length);
+}
+
+void rle_emit_push(struct rle_emit *e, uint64_t value)
+{
+    if ((int64_t)value == (int32_t)value) {
+        rle_emit_1(e, OP_PUSH_IMM32);
+        rle_emit_4(e, (uint32_t)value);
+        return;
+    }
+    static const uint8_t push_rip[] = {0xFF, 0x35};
+    e->constant -= WORD_BYTES;
+    __builtin_memcpy(e->constant, &value, WORD_BYTES);
+    rle_emit_bytes(e, push_rip, sizeof(push_rip));
+    rle_emit_4(e, 0);
+    rle_emit_patch(e, e->at - sizeof(uint32_t), (uint64_t)e->constant + (uint64_t)e->to_exec);
+}
+
+/* jmp [table + rcx*8] */
+static void jump_through(struct rle_emit *e, enum rle_via via)
+{
+    static const uint8_t jmp_rcx8[] = {0xFF, 0x24, 0xCD};
+    rle_emit_bytes(e, jmp_rcx8, sizeof(jmp_rcx8));
+    rle_emit_4(e, (uint32_t)(uint64_t)table_of(via));
+}
+
+void rle_emit_return(struct rle_emit *e, const struct rle_insn *insn)
+{
+    static const uint8_t movzx_ecx_top[] = {0x0F, 0xB7, 0x0C, 0x24}; /* word [rsp] */
+    static const uint8_t movzx_ecx_cx[] = {0x0F, 0xB7, 0xC9};
+    rle_emit_store_tb(e, RLE_RCX, RLE_TB_SPILL0);
+    if (insn->imm == 0) {
+        rle_emit_bytes(e, movzx_ecx_top, sizeof(movzx_ecx_top));
+        rle_emit_lea(e, RLE_RSP, RLE_RSP, RLE_REG_NONE, 0, WORD_BYTES);
+        jump_through(e, RLE_VIA_RETURN);
+        return;
+    }
+    rle_emit_load(e, RLE_RCX, RLE_RSP, 0);
+    rle_emit_store_tb(e, RLE_RCX, RLE_TB_TARGET);
+    rle_emit_lea(e, RLE_RSP, RLE_RSP, RLE_REG_NONE, 0, WORD_BYTES + insn->imm);
+    rle_emit_bytes(e, movzx_ecx_cx, sizeof(movzx_ecx_cx));
+    jump_through(e, RLE_VIA_JUMP);
+}
+
+/* mov rcx, the operand of an indirect branch */
+static void load_target(struct rle_emit *e, const struct rle_insn *insn)
+{
+    enum { REX_W = 0x48, REX_XB = 0x03, MODRM_REG = 0x38 };
+    if (insn->branch_reg != RLE_REG_NONE) {
+        if (insn->branch_reg != RLE_RCX)
+            rle_emit_mov(e, RLE_RCX, insn->branch_reg);
+        return;
+    }
+    const uint8_t *source = (const uint8_t *)insn->pc;
+    for (unsigned i = 0; i < insn->opcode_at; i++)
+        if (source[i] == PREFIX_FS || source[i] == PREFIX_ADDR32)
+            rle_emit_1(e, source[i]);
+    unsigned rest = insn->length - insn->modrm_at - 1u;
+    rle_emit_1(e, REX_W | (insn->rex & REX_XB));
+    rle_emit_1(e, OP_MOV_LOAD);
+    rle_emit_1(e, (source[insn->modrm_at] & ~(unsigned)MODRM_REG) | RLE_RCX << 3);
+    rle_emit_bytes(e, source + insn->modrm_at + 1, rest);
+    if (insn->rip_at)
+        rle_emit_patch(e, e->at - sizeof(uint32_t), (uint64_t)insn->mem[0].disp);
+}
+
+void rle_emit_indirect(struct rle_emit *e, const struct rle_insn *insn)
+{
+    static const uint8_t movzx_ecx_cx[] = {0x0F, 0xB7, 0xC9};
+    rle_emit_store_tb(e, RLE_RCX, RLE_TB_SPILL0);
+    load_target(e, insn);
+    rle_emit_store_tb(e, RLE_RCX, RLE_TB_TARGET);
+    if (insn->kind == RLE_CALL_IND)
+        rle_emit_push(e, insn->pc + insn->length);
+    rle_emit_bytes(e, movzx_ecx_cx, sizeof(movzx_ecx_cx));
+    jump_through(e, RLE_VIA_JUMP);
+}
+
+/* Flags may be changed: compare and branch. */
+static void verify_by_compare(struct rle_emit *e, uint64_t pc, bool is_return, uint32_t miss)
+{
+    static const uint8_t cmp_rcx_below_top[] = {0x48, 0x3B, 0x4C, 0x24, 0xF8}; /* [rsp-8] */
+    rle_emit_lea_address(e, RLE_RCX, pc);
+    if (is_return)
+        rle_emit_bytes(e, cmp_rcx_below_top, sizeof(cmp_rcx_below_top));
+    else
+        rle_emit_alu_tb(e, RLE_CMP, true, RLE_RCX, RLE_TB_TARGET);
+    rle_fixup differs = rle_emit_jcc(e, RLE_CC_NE);
+    rle_emit_cold(e, true);
+    rle_emit_here(e, differs);
+    rle_emit_jmp_tb(e, miss);
+    rle_emit_cold(e, false);
+}
+
+/* Flags are wanted: rcx = actual - pc, computed as ~pc + actual + 1, and jrcxz. */
+static void verify_without_flags(struct rle_emit *e, uint64_t pc, bool is_return, uint32_t miss)
+{
+    static const uint8_t not_rcx[] = {0x48, 0xF7, 0xD1};
+    static const uint8_t jrcxz_over_miss[] = {0xE3, JMP_TB_BYTES};
+    rle_emit_store_tb(e, RLE_RAX, RLE_TB_SPILL1);
+    rle_emit_lea_address(e, RLE_RCX, pc);
+    rle_emit_bytes(e, not_rcx, sizeof(not_rcx));
+    if (is_return)
+        rle_emit_load(e, RLE_RAX, RLE_RSP, -WORD_BYTES);
+    else
+        rle_emit_load_tb(e, RLE_RAX, RLE_TB_TARGET);
+    rle_emit_lea(e, RLE_RCX, RLE_RCX, RLE_RAX, 1, 1);
+    rle_emit_load_tb(e, RLE_RAX, RLE_TB_SPILL1);
+    rle_emit_bytes(e, jrcxz_over_miss, sizeof(jrcxz_over_miss));
+    rle_emit_jmp_tb(e, miss);
+}
+
+void rle_emit_verify(struct rle_emit *e, uint64_t pc, enum rle_via via)
+{
+    struct rle_point dead = rle_dead_at(pc);
+    bool is_return = via == RLE_VIA_RETURN;
+    uint32_t miss = is_return ? RLE_TB_RETURN_MISS : RLE_TB_JUMP_MISS;
+    if ((dead.dead_flags & RLE_ARITH_FLAGS) == RLE_ARITH_FLAGS)
+        verify_by_compare(e, pc, is_return, miss);
+    else
+        verify_without_flags(e, pc, is_return, miss);
+    if (!(dead.dead_regs & 1u << RLE_RCX))
+        rle_emit_load_tb(e, RLE_RCX, RLE_TB_SPILL0);
+}

@@ -1,0 +1,45 @@
+/* The code sequences for control transfers whose target is known only at run time.
+ *
+ * The sequence takes the low 16 bits of the target as index into a table of code addresses (two
+ * tables: returns, and everything else) and jumps there *unverified*; the fragment found compares
+ * the target with its own program address and goes to a miss entry of dispatch.S if they differ.
+ * The tables are shared by all threads and lie below 2 GiB, so that their address is a
+ * displacement.
+ *
+ * On arrival: the program's rcx is in SPILL0; the target is at [rsp-8] (returns) or in TARGET. */
+#ifndef RL_COUNT_ENGINE_BRANCH_H
+#define RL_COUNT_ENGINE_BRANCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "count/engine/emit.h"
+#include "count/engine/translate.h"
+
+/** Map the tables, every entry leading to the miss entries. @return false if nothing is free below
+ * 2 GiB. */
+bool rle_branch_tables_init(void);
+
+/** Let the table entry for target `pc` lead to cache address `at`. */
+void rle_branch_table_set(uint64_t pc, enum rle_via via, uint64_t at);
+
+/** May the entry for `pc` be taken: is it unused? */
+bool rle_branch_table_free(uint64_t pc, enum rle_via via);
+
+/** If the entry for `pc` leads to `at`, let it lead nowhere. */
+void rle_branch_table_clear(uint64_t pc, enum rle_via via, uint64_t at);
+
+/** push constant `value` (a return address), flags untouched. */
+void rle_emit_push(struct rle_emit *e, uint64_t value);
+
+/** A return, an indirect jump, an indirect call. */
+void rle_emit_return(struct rle_emit *e, const struct rle_insn *insn);
+void rle_emit_indirect(struct rle_emit *e, const struct rle_insn *insn);
+
+/** Compare and fall through to the fragment for `pc` behind it, rcx restored. */
+void rle_emit_verify(struct rle_emit *e, uint64_t pc, enum rle_via via);
+
+/** The same instruction at another place. */
+void rle_emit_copy(struct rle_emit *e, const struct rle_insn *insn);
+
+#endif

@@ -1,0 +1,249 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+#include "count/engine/arena.h"
+#include "count/engine/dispatch.h"
+#include "count/engine/engine.h"
+#include "count/engine/environment.h"
+#include "count/engine/result.h"
+#include "count/engine/signals.h"
+#include "count/engine/syscalls.h"
+
+enum {
+    CHILD_STACK_BYTES = 64 << 10, /* of the engine's stack, as clone3 wants to know */
+    CLONE3_WORDS_MAX = 16,
+};
+
+/* Words of struct clone_args. */
+enum { CL_FLAGS = 0, CL_STACK = 5, CL_STACK_SIZE = 6 };
+
+/* clone and clone3 brought to one form. */
+struct request {
+    long nr;
+    long args[6];
+    uint64_t words[CLONE3_WORDS_MAX];
+    uint64_t flags;
+    uint64_t stack; /* the child's stack pointer; 0: the parent's */
+};
+
+static long read_request(long nr, const long *args, struct request *r)
+{
+    r->nr = nr;
+    rle_copy(r->args, args, sizeof(r->args));
+    if (nr == SYS_clone) {
+        r->flags = (uint64_t)args[0];
+        r->stack = (uint64_t)args[1];
+        return 0;
+    }
+    uint64_t bytes = (uint64_t)args[1];
+    if (bytes > sizeof(r->words) || bytes < CLONE_ARGS_SIZE_VER0)
+        return -EINVAL;
+    for (unsigned i = 0; i < CLONE3_WORDS_MAX; i++)
+        r->words[i] = 0;
+    if (rle_copy_guarded(r->words, (const void *)args[0], bytes))
+        return -EFAULT;
+    r->flags = r->words[CL_FLAGS];
+    r->stack = r->words[CL_STACK] ? r->words[CL_STACK] + r->words[CL_STACK_SIZE] : 0;
+    r->args[0] = (long)r->words;
+    return 0;
+}
+
+static void set_stack(struct request *r, uint64_t top)
+{
+    if (r->nr == SYS_clone) {
+        r->args[1] = (long)top;
+    } else {
+        r->words[CL_STACK] = top ? top - CHILD_STACK_BYTES : 0;
+        r->words[CL_STACK_SIZE] = top ? CHILD_STACK_BYTES : 0;
+    }
+}
+
+static uint64_t block_signals(void)
+{
+    uint64_t all = RLE_ALL_SIGNALS, before = 0;
+    rle_sys4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before, RLE_SIGSET_BYTES);
+    return before;
+}
+
+static void unblock_signals(uint64_t mask)
+{
+    rle_sys4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, RLE_SIGSET_BYTES);
+}
+
+/* The child's private view of signal actions, where it is not to share the parent's. */
+static bool own_actions(struct rle_thread *child)
+{
+    struct rle_actions *copy = rle_map(sizeof(*copy));
+    if (!copy)
+        return false;
+    *copy = *child->actions;
+    child->actions = copy;
+    return true;
+}
+
+/* A thread, or a process that shares our memory. Signals are blocked: a child interrupted before
+ * its segment is set would use the parent's block. */
+static long clone_sharing(struct rle_thread *parent, struct request *r)
+{
+    uint64_t mask = block_signals();
+    if (parent->pending)
+        return RLE_RESTART; /* delivery sets the mask */
+    struct rle_thread *child = rle_thread_new(parent);
+    if (!child || (!(r->flags & CLONE_SIGHAND) && !own_actions(child))) {
+        unblock_signals(mask);
+        return -EAGAIN;
+    }
+    for (unsigned i = 0; i < 16; i++)
+        child->reg[i] = parent->reg[i];
+    child->rflags = parent->rflags;
+    child->reg[RLE_RAX] = 0;
+    child->reg[RLE_RCX] = parent->next_pc;
+    child->reg[RLE_R11] = parent->rflags;
+    child->next_pc = parent->next_pc;
+    child->signal.mask = mask;
+    child->shares_memory = !(r->flags & CLONE_THREAD);
+    if (r->stack)
+        child->reg[RLE_RSP] = r->stack;
+    if (!(r->flags & CLONE_THREAD) && (r->flags & CLONE_VFORK))
+        child->program_altstack = parent->program_altstack;
+    set_stack(r, child->engine_sp);
+    long result = rle_clone(r->nr, r->args, child);
+    if (rle_is_error(result) || (r->flags & CLONE_VFORK)) {
+        if (child->actions != parent->actions)
+            rle_sys3(SYS_munmap, (long)child->actions, sizeof(*child->actions), 0);
+        if (__atomic_load_n(&child->in_use, __ATOMIC_ACQUIRE))
+            rle_thread_end(child);
+        __atomic_store_n(&child->in_use, 0, __ATOMIC_RELEASE);
+    }
+    unblock_signals(mask);
+    return result;
+}
+
+void rle_thread_start(struct rle_thread *thread)
+{
+    rle_thread_set_segment(thread);
+    rle_thread_begin(thread);
+    if (thread->shares_memory)
+        ((struct rle_result_thread *)rle_result_record(RLE_SECTION_THREADS, thread->slot))->vfork =
+            1;
+    unblock_signals(thread->signal.mask);
+}
+
+/* In the child of a fork, which holds the engine's lock as its parent did. */
+static void become_child(struct rle_thread *thread)
+{
+    struct rle_engine *engine = &rle_engine;
+    thread->shares_memory = false;
+    if (rle_is_error(rle_result_after_fork(engine->options.output)))
+        rle_die("no result file for a child process", 0);
+    rle_arenas_after_fork();
+    rle_threads_after_fork(thread);
+    engine->actions = *thread->actions;
+    thread->actions = &engine->actions;
+    if (engine->instrument->fork_child)
+        engine->instrument->fork_child((char *)thread + RLE_TB_INSTRUMENT, thread->slot);
+}
+
+/* A process with its own memory. Nobody else translates meanwhile, so the child's copy is whole. */
+static long clone_copying(struct rle_thread *thread, struct request *r)
+{
+    set_stack(r, 0);
+    rle_lock(&rle_engine.lock);
+    long result = rle_program_syscall(r->nr, r->args);
+    if (result == 0) {
+        become_child(thread);
+        if (r->stack)
+            thread->reg[RLE_RSP] = r->stack;
+    }
+    rle_unlock(&rle_engine.lock);
+    return result;
+}
+
+long rle_sys_clone(struct rle_thread *thread, long nr, long *args)
+{
+    struct request r;
+    long error = read_request(nr, args, &r);
+    if (error)
+        return error;
+    return r.flags & CLONE_VM ? clone_sharing(thread, &r) : clone_copying(thread, &r);
+}
+
+long rle_sys_fork(struct rle_thread *thread, long nr, long *args)
+{
+    (void)nr;
+    (void)args;
+    struct request r = {.nr = SYS_clone, .args = {SIGCHLD}, .flags = SIGCHLD};
+    return clone_copying(thread, &r);
+}
+
+long rle_sys_vfork(struct rle_thread *thread, long nr, long *args)
+{
+    (void)nr;
+    (void)args;
+    struct request r = {.nr = SYS_clone,
+                        .args = {CLONE_VM | CLONE_VFORK | SIGCHLD},
+                        .flags = CLONE_VM | CLONE_VFORK | SIGCHLD};
+    return clone_sharing(thread, &r);
+}
+
+/* Own signals that the program ignores must be ignored across exec. */
+static void ignore_across_exec(const struct rle_thread *thread, bool undo)
+{
+    static const int own[] = {SIGSEGV, SIGBUS, SIGTRAP};
+    for (unsigned i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        const struct rle_action *action = &thread->actions->of[own[i]];
+        if (action->handler != RLE_SIG_IGN)
+            continue;
+        if (undo)
+            rle_install_action(own[i], action);
+        else
+            rle_sys4(SYS_rt_sigaction, own[i], (long)action, 0, RLE_SIGSET_BYTES);
+    }
+}
+
+long rle_sys_execve(struct rle_thread *thread, long nr, long *args)
+{
+    unsigned env_arg = nr == SYS_execve ? 2 : 3;
+    struct rle_environment environment = {0};
+    if (rle_engine.options.follow) {
+        long error = rle_environment_for_exec((const char *const *)args[env_arg], &environment);
+        if (error)
+            return error;
+        args[env_arg] = (long)environment.pointers;
+    }
+    ignore_across_exec(thread, false);
+    if (!thread->shares_memory)
+        rle_result_exec(false);
+    long result = rle_program_syscall(nr, args);
+    if (!thread->shares_memory)
+        rle_result_exec(true);
+    ignore_across_exec(thread, true);
+    rle_environment_release(&environment);
+    return result;
+}
+
+long rle_sys_exit(struct rle_thread *thread, long nr, long *args)
+{
+    (void)nr;
+    block_signals();
+    if (thread->pending)
+        return RLE_RESTART; /* delivery sets the mask */
+    rle_thread_end(thread);
+    if (rle_thread_is_last(thread))
+        rle_result_exit((int)args[0]);
+    rle_thread_exit((int)args[0], &thread->in_use);
+}
+
+long rle_sys_exit_group(struct rle_thread *thread, long nr, long *args)
+{
+    rle_thread_end(thread);
+    if (!thread->shares_memory) {
+        rle_result_exit((int)args[0]);
+    } else {
+        __atomic_store_n(&thread->in_use, 0, __ATOMIC_RELEASE);
+    }
+    return rle_program_syscall(nr, args);
+}

@@ -1,0 +1,69 @@
+/* Writing the result file (result_format.h): creation, tables, counters, and the change of files at
+ * fork. The caller holds the engine's lock, except where stated. */
+#ifndef RL_COUNT_ENGINE_RESULT_H
+#define RL_COUNT_ENGINE_RESULT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "count/engine/result_format.h"
+
+/**
+ * Create the file of this process and map it.
+ *
+ * @param prefix  the file is PREFIX.PID.SEQ with the first SEQ that does not exist.
+ * @param mode    enum rle_mode, for the header.
+ * @return 0, or a negated error number with nothing mapped.
+ */
+long rle_result_open(const char *prefix, uint32_t mode);
+
+/**
+ * In the child of a fork: a file of its own, mapped at the same addresses, with the tables (which
+ * describe the code the child inherited) copied and every count at zero.
+ *
+ * @return 0, or a negated error number; then the child's counts go nowhere (private memory).
+ */
+long rle_result_after_fork(const char *prefix);
+
+/** Record the program's arguments. */
+void rle_result_set_argv(const char *const *argv);
+
+/** Number of a new counter, never 0; RLE_NONE if none is left. */
+uint32_t rle_result_new_counter(void);
+
+/** How many more there are. */
+uint32_t rle_result_counters_left(void);
+
+/** Bytes of the counters of one thread, a multiple of the page size. */
+uint64_t rle_result_counter_bytes(void);
+
+/** Map thread slot `slot`'s counters at `address`. @return 0, or a negated error number. */
+long rle_result_map_counters(uint32_t slot, uint64_t address);
+
+/** A record appended to a section, zeroed, not yet visible to readers; NULL if the section is full.
+ * Its index is the section's `used`. */
+void *rle_result_append(enum rle_section_id section);
+/** Make the last appended record visible. @return its index. */
+uint32_t rle_result_commit(enum rle_section_id section);
+/** Number of valid records; room left. */
+uint32_t rle_result_used(enum rle_section_id section);
+uint32_t rle_result_room(enum rle_section_id section);
+void *rle_result_record(enum rle_section_id section, uint32_t index);
+
+/** Bytes appended to CODE or STRINGS (terminator included for text). @return offset, RLE_NONE if
+ * full. */
+uint32_t rle_result_add_code(const uint8_t *bytes, uint32_t n);
+uint32_t rle_result_add_string(const char *text);
+
+void rle_result_count_translated(uint32_t insns);
+
+/** An entry of UNCOUNTED; `events` counts up if the reason is already there and open. */
+void rle_result_uncounted(enum rle_uncounted_reason reason, const char *detail);
+
+/* Ends. Callable without the lock; the first state that is not RUNNING stays, but for exec. */
+void rle_result_exit(int status);
+void rle_result_exec(bool undo);
+void rle_result_detach(const char *why);
+void rle_result_fail(const char *why);
+
+#endif

@@ -1,0 +1,374 @@
+#include "count/engine/signals.h"
+
+#include <signal.h>
+
+#include "count/engine/arena.h"
+#include "count/engine/corrections.h"
+#include "count/engine/dispatch.h"
+#include "count/engine/engine.h"
+#include "count/engine/link.h"
+
+/* Bounds of the engine object, from the linker. */
+extern const char engine_start[] __asm__("__ehdr_start");
+extern const char engine_end[] __asm__("_end");
+
+enum { GO_BACK = 0, CONTINUE = 1 };
+
+/* A place in translated code. */
+struct place {
+    struct rle_fragment *fragment;
+    unsigned insn;
+    bool exact;   /* between two instructions of the program: all before `insn` are done */
+    bool counted; /* the fragment's head counter includes this execution */
+};
+
+/* ---- actions ----------------------------------------------------------------------------------
+ */
+
+static bool is_own(int signal)
+{
+    return (RLE_OWN_SIGNALS & RLE_SIGNAL_BIT(signal)) != 0;
+}
+
+static bool is_synchronous(int signal, const uint8_t *info)
+{
+    int32_t code;
+    __builtin_memcpy(&code, info + RLE_SI_CODE, sizeof(code));
+    return (RLE_SYNCHRONOUS_SIGNALS & RLE_SIGNAL_BIT(signal)) && code > 0;
+}
+
+static void set_kernel_action(int signal, const struct rle_action *action)
+{
+    rle_sys4(SYS_rt_sigaction, signal, (long)action, 0, RLE_SIGSET_BYTES);
+}
+
+void rle_install_action(int signal, const struct rle_action *action)
+{
+    bool handled = action->handler != RLE_SIG_DFL && action->handler != RLE_SIG_IGN;
+    if (!handled && !is_own(signal)) {
+        set_kernel_action(signal, action);
+        return;
+    }
+    uint64_t kept = RLE_SA_NOCLDSTOP | RLE_SA_NOCLDWAIT | RLE_SA_RESTART;
+    struct rle_action ours = {.handler = (uint64_t)rle_signal_entry,
+                              .flags = (action->flags & kept) | RLE_SA_SIGINFO | RLE_SA_ONSTACK |
+                                       RLE_SA_RESTORER,
+                              .restorer = (uint64_t)rle_signal_entry, /* never used */
+                              .mask = RLE_ALL_SIGNALS};
+    set_kernel_action(signal, &ours);
+}
+
+void rle_signals_init(void)
+{
+    for (int s = 1; s <= RLE_SIGNALS; s++) {
+        struct rle_action *action = &rle_engine.actions.of[s];
+        if (s == SIGKILL || s == SIGSTOP)
+            continue;
+        rle_sys4(SYS_rt_sigaction, s, 0, (long)action, RLE_SIGSET_BYTES);
+        if (is_own(s) || action->handler > RLE_SIG_IGN)
+            rle_install_action(s, action);
+    }
+}
+
+void rle_uninstall_signals(struct rle_thread *thread)
+{
+    for (int s = 1; s <= RLE_SIGNALS; s++)
+        if (s != SIGKILL && s != SIGSTOP)
+            set_kernel_action(s, &thread->actions->of[s]);
+    rle_sys3(SYS_sigaltstack, (long)&thread->program_altstack, 0, 0);
+}
+
+/* ---- where in translated code -----------------------------------------------------------------
+ */
+
+static bool head_is_counted(const struct rle_fragment *f, unsigned insn, bool at)
+{
+    return f->loop_reg != RLE_NO_REG || (at ? insn >= f->counted_from : insn > f->counted_from);
+}
+
+/* Find the instruction that cache address `pc` belongs to. False if it belongs to none: in cold
+ * code or in front of the first instruction. */
+static bool find_place(const struct rle_arena *arena, uint64_t pc, struct place *place)
+{
+    uint32_t index = rle_arena_fragment(arena, pc);
+    if (index == RLE_NONE)
+        return false;
+    struct rle_fragment *f = rle_fragment(index);
+    if (pc < f->entry || pc >= f->end)
+        return false;
+    uint64_t offset = pc - f->entry;
+    const struct rle_placed_insn *placed = rle_placed(f->first_insn);
+    place->fragment = f;
+    for (unsigned i = 0; i < f->n_insns; i++)
+        if (offset == placed[i].at || offset == placed[i].before) {
+            place->insn = i;
+            place->exact = true;
+            place->counted = head_is_counted(f, i, offset == placed[i].at);
+            return true;
+        }
+    unsigned i = f->n_insns;
+    while (i > 0 && placed[i - 1].before > offset)
+        i--;
+    place->insn = i > 0 ? i - 1 : 0;
+    place->exact = false;
+    place->counted = i > 0 && head_is_counted(f, place->insn, placed[place->insn].at <= offset);
+    return true;
+}
+
+/* A fault within the sequence that stands for one instruction: undo what it changed. */
+static void undo_sequence(struct rle_thread *thread, const struct place *place, uint64_t pc)
+{
+    const struct rle_fragment *f = place->fragment;
+    const struct rle_placed_insn *placed = rle_placed(f->first_insn + place->insn);
+    struct rle_insn insn;
+    if (pc - f->entry < placed->before) { /* comparing the source, in front of the first */
+        thread->reg[RLE_RAX] = thread->spill[1];
+        thread->reg[RLE_RCX] = thread->spill[0];
+        return;
+    }
+    rle_decode((const uint8_t *)placed->pc, RLE_INSN_MAX, placed->pc, &insn);
+    if (insn.kind == RLE_RET || insn.kind == RLE_JMP_IND || insn.kind == RLE_CALL_IND)
+        thread->reg[RLE_RCX] = thread->spill[0];
+}
+
+/* Express the state at `place` in the program's terms: reg[], next_pc, counters. */
+static void leave_fragment(struct rle_thread *thread, const struct place *place,
+                           const struct rle_ucontext *uc)
+{
+    const struct rle_fragment *f = place->fragment;
+    rle_registers_from(thread, uc);
+    if (!place->exact)
+        undo_sequence(thread, place, uc->greg[RLE_GREG_RIP]);
+    if (f->loop_reg != RLE_NO_REG)
+        thread->reg[f->loop_reg] = thread->loop_save;
+    for (unsigned r = 0; r < f->n_resident; r++)
+        thread->reg[f->resident[r]] = thread->resident[r];
+    thread->next_pc = rle_placed(f->first_insn + place->insn)->pc;
+    if (place->insn == 0 && !place->counted)
+        return;
+    if (!place->counted)
+        rle_count(thread, f->head_counter);
+    rle_correct(thread, f->record, place->insn);
+}
+
+/* int3 and its like trap behind themselves. */
+static bool behind_trap(const struct place *place, uint64_t pc, struct rle_insn *insn)
+{
+    const struct rle_placed_insn *placed = rle_placed(place->fragment->first_insn + place->insn);
+    rle_decode((const uint8_t *)placed->pc, RLE_INSN_MAX, placed->pc, insn);
+    return insn->kind == RLE_INT && pc == place->fragment->entry + placed->at + insn->length;
+}
+
+/* ---- delivery ---------------------------------------------------------------------------------
+ */
+
+static bool has_handler(const struct rle_thread *thread, int signal)
+{
+    return thread->actions->of[signal].handler > RLE_SIG_IGN;
+}
+
+/* A signal with default action reached us because the engine needs it for itself (or the action
+ * changed meanwhile): let the kernel do what it would have done. */
+static void default_action(const struct rle_thread *thread, int signal, struct rle_ucontext *uc,
+                           bool synchronous)
+{
+    struct rle_action action = thread->actions->of[signal];
+    if (action.handler == RLE_SIG_IGN && !synchronous)
+        return;
+    action.handler = RLE_SIG_DFL;
+    set_kernel_action(signal, &action);
+    if (synchronous) { /* executes the faulting instruction again, natively, in its own state */
+        rle_registers_to(thread, uc);
+        uc->greg[RLE_GREG_RIP] = thread->next_pc;
+        uc->mask &= ~RLE_SIGNAL_BIT(signal);
+        return;
+    }
+    uint64_t unblocked = RLE_SIGNAL_BIT(signal);
+    rle_sys3(SYS_tgkill, rle_sys3(SYS_getpid, 0, 0, 0), rle_sys3(SYS_gettid, 0, 0, 0), signal);
+    rle_sys4(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&unblocked, 0, RLE_SIGSET_BYTES);
+}
+
+void rle_deliver_pending(struct rle_thread *thread)
+{
+    struct rle_pending *pending = &thread->signal;
+    thread->pending = 0;
+    if (has_handler(thread, pending->signal)) {
+        rle_push_frame(thread, pending, thread->xstate);
+        return;
+    }
+    default_action(thread, pending->signal, NULL, false);
+    rle_sys4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&pending->mask, 0, RLE_SIGSET_BYTES);
+}
+
+static void keep(struct rle_thread *thread, int signal, const uint8_t *info,
+                 const struct rle_ucontext *uc)
+{
+    const uint8_t *xstate = rle_pending_from(&thread->signal, signal, info, uc);
+    rle_copy(thread->xstate, xstate, thread->signal.xstate_bytes);
+    thread->pending = 1;
+}
+
+/* The mask while stepping: faults must still be delivered. */
+#define STEPPING_MASK (~RLE_SYNCHRONOUS_SIGNALS)
+
+static int start_stepping(struct rle_thread *thread, struct rle_ucontext *uc)
+{
+    thread->stepping = true;
+    uc->greg[RLE_GREG_FLAGS] |= RLE_TRAP_FLAG;
+    uc->mask = STEPPING_MASK;
+    return GO_BACK;
+}
+
+void rle_step_to_boundary(struct rle_thread *thread)
+{
+    uint64_t mask = STEPPING_MASK;
+    thread->stepping = true;
+    thread->rflags |= RLE_TRAP_FLAG;
+    rle_sys4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, RLE_SIGSET_BYTES);
+}
+
+/* reg[] and next_pc are the program's; deliver without detour. */
+static int deliver_now(struct rle_thread *thread, int signal, const uint8_t *info,
+                       struct rle_ucontext *uc)
+{
+    struct rle_pending now;
+    bool synchronous = is_synchronous(signal, info);
+    if (!has_handler(thread, signal)) {
+        default_action(thread, signal, uc, synchronous);
+        if (synchronous)
+            return GO_BACK;
+        rle_sys4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&uc->mask, 0, RLE_SIGSET_BYTES);
+        return CONTINUE;
+    }
+    const uint8_t *xstate = rle_pending_from(&now, signal, info, uc);
+    rle_push_frame(thread, &now, xstate);
+    return CONTINUE;
+}
+
+/* Stepping has reached a boundary: what was kept is delivered, with the vector state of now. */
+static int deliver_kept(struct rle_thread *thread, const struct rle_ucontext *uc)
+{
+    const uint8_t *xstate = (const uint8_t *)uc->xstate;
+    thread->stepping = false;
+    rle_copy(thread->xstate, xstate, thread->signal.xstate_bytes);
+    return CONTINUE; /* rle_continue delivers what is pending */
+}
+
+/* ---- by place ---------------------------------------------------------------------------------
+ */
+
+static bool within(uint64_t pc, void (*begin)(void), void (*end)(void))
+{
+    return pc >= (uint64_t)begin && pc < (uint64_t)end;
+}
+
+static bool in_engine(uint64_t pc)
+{
+    return pc >= (uint64_t)engine_start && pc < (uint64_t)engine_end;
+}
+
+/* Code of the engine from which control may reach the cache without passing C. */
+static bool leads_to_cache(uint64_t pc)
+{
+    return within(pc, rle_miss_begin, rle_miss_end) ||
+           within(pc, rle_resume_begin, rle_resume_end) ||
+           within(pc, rle_callout_resume_begin, rle_callout_resume_end);
+}
+
+static int stepped(struct rle_thread *thread, struct rle_ucontext *uc)
+{
+    uint64_t pc = uc->greg[RLE_GREG_RIP];
+    const struct rle_arena *arena = rle_arena_of(pc);
+    struct place place;
+    if (arena && find_place(arena, pc, &place) && place.exact) {
+        leave_fragment(thread, &place, uc);
+        return deliver_kept(thread, uc);
+    }
+    if (arena || leads_to_cache(pc))
+        return start_stepping(thread, uc);
+    if (in_engine(pc)) { /* C comes next, and will deliver it */
+        thread->stepping = false;
+        uc->greg[RLE_GREG_FLAGS] &= ~RLE_TRAP_FLAG;
+        uc->mask = RLE_ALL_SIGNALS;
+        return GO_BACK;
+    }
+    rle_registers_from(thread, uc); /* about to fault at an address that holds no code */
+    thread->next_pc = pc;
+    return deliver_kept(thread, uc);
+}
+
+static int in_cache(struct rle_thread *thread, const struct rle_arena *arena, int signal,
+                    const uint8_t *info, struct rle_ucontext *uc)
+{
+    uint64_t pc = uc->greg[RLE_GREG_RIP];
+    bool synchronous = is_synchronous(signal, info);
+    struct place place;
+    struct rle_insn insn;
+    if (!find_place(arena, pc, &place)) {
+        if (synchronous)
+            rle_die("fault in code that cannot fault", pc);
+        keep(thread, signal, info, uc);
+        return start_stepping(thread, uc);
+    }
+    if (!place.exact && synchronous && signal == SIGTRAP && behind_trap(&place, pc, &insn)) {
+        rle_registers_from(thread, uc);
+        thread->next_pc = insn.pc + insn.length;
+        return deliver_now(thread, signal, info, uc);
+    }
+    if (!place.exact && !synchronous) {
+        keep(thread, signal, info, uc);
+        return start_stepping(thread, uc);
+    }
+    leave_fragment(thread, &place, uc);
+    if (thread->stepping) /* the fault will happen again when the program comes back */
+        return deliver_kept(thread, uc);
+    return deliver_now(thread, signal, info, uc);
+}
+
+static int in_own_code(struct rle_thread *thread, int signal, const uint8_t *info,
+                       struct rle_ucontext *uc)
+{
+    uint64_t pc = uc->greg[RLE_GREG_RIP];
+    if (is_synchronous(signal, info))
+        rle_die("fault in the engine", pc - (uint64_t)engine_start);
+    if (thread->pending)
+        return GO_BACK; /* cannot be: all others are blocked */
+    keep(thread, signal, info, uc);
+    if (within(pc, rle_miss_begin, rle_miss_end))
+        return start_stepping(thread, uc);
+    if (within(pc, rle_callout_resume_begin, rle_callout_resume_end)) {
+        thread->rflags |= RLE_TRAP_FLAG;
+        return start_stepping(thread, uc);
+    }
+    uc->mask = RLE_ALL_SIGNALS;
+    if (within(pc, rle_resume_begin, rle_resume_end)) {
+        uc->greg[RLE_GREG_RIP] = (uint64_t)rle_continue;
+        uc->greg[RLE_GREG_FLAGS] = RLE_FLAGS_AT_HANDLER;
+    } else if (pc >= (uint64_t)rle_syscall_begin && pc <= (uint64_t)rle_syscall_at) {
+        uc->greg[RLE_GREG_RIP] = (uint64_t)rle_syscall_restart;
+        thread->signal.restart = true;
+    }
+    return GO_BACK;
+}
+
+int rle_signal(int signal, uint8_t *info, struct rle_ucontext *uc)
+{
+    struct rle_thread *thread = rle_thread_self();
+    uint64_t pc = uc->greg[RLE_GREG_RIP];
+    if (pc == (uint64_t)rle_guarded_at && is_synchronous(signal, info)) {
+        uc->greg[RLE_GREG_RIP] = (uint64_t)rle_guarded_fail;
+        return GO_BACK;
+    }
+    if (signal == SIGTRAP && thread->stepping)
+        return stepped(thread, uc);
+    const struct rle_arena *arena = rle_arena_of(pc);
+    if (arena)
+        return in_cache(thread, arena, signal, info, uc);
+    if (in_engine(pc))
+        return in_own_code(thread, signal, info, uc);
+    rle_registers_from(thread, uc); /* at an address that holds no code: the state is its own */
+    thread->next_pc = pc;
+    if (thread->stepping)
+        return deliver_kept(thread, uc);
+    return deliver_now(thread, signal, info, uc);
+}

@@ -1,0 +1,308 @@
+#include "count/engine/superblock.h"
+
+#include "count/engine/link.h"
+#include "count/engine/sys.h"
+
+enum {
+    CALL_DEPTH_MAX = 6,
+    BRANCH_INSNS_MAX = 120, /* beyond so many instructions, end at the next branch */
+    LOOK_AHEAD_INSNS = 12,
+    MEMO_BITS = 14,
+    MEMOS = 1 << MEMO_BITS,
+    INLINE_INSNS_MAX = 40, /* a callee that returns within so many instructions is inlined */
+};
+
+/* Answers of rle_dead_at, valid while no mapping changes. */
+struct memo {
+    uint64_t pc;
+    uint32_t generation;
+    struct rle_point point;
+};
+
+static struct memo memos[MEMOS];
+
+/* The builder's own state. */
+struct build {
+    struct rle_plan *plan;
+    unsigned max_blocks;
+    uint64_t returns[CALL_DEPTH_MAX];
+    unsigned depth;
+    unsigned block_start;
+    uint64_t pc; /* next instruction */
+};
+
+/* Decode at `pc`, reading no further than the mapping goes. False if it is not executable. */
+static bool decode_at(uint64_t pc, struct rle_insn *insn, bool *ret_writable)
+{
+    const struct rle_region *region = rle_region_at(pc);
+    if (!region || !region->readable)
+        return false;
+    *ret_writable = region->writable;
+    uint64_t room = region->high - pc;
+    enum rle_status status = rle_decode(
+        (const uint8_t *)pc, room < RLE_INSN_MAX ? (unsigned)room : RLE_INSN_MAX, pc, insn);
+    if (status == RLE_TRUNCATED) { /* it may go on in the next mapping */
+        region = rle_region_at(pc + room);
+        if (region && region->readable)
+            status = rle_decode((const uint8_t *)pc, RLE_INSN_MAX, pc, insn);
+    }
+    return true;
+}
+
+static bool uses_gs(const struct rle_insn *insn)
+{
+    if (insn->attrs & RLE_A_GS)
+        return true;
+    for (unsigned m = 0; m < insn->n_mem; m++)
+        if (insn->mem[m].segment == RLE_SEG_GS)
+            return true;
+    return false;
+}
+
+/* Nothing that can be copied or emulated. */
+static bool is_unsupported(const struct rle_insn *insn)
+{
+    enum { VECTOR_INT80 = 0x80 };
+    return insn->status == RLE_UNSUPPORTED || insn->kind == RLE_FAR || uses_gs(insn) ||
+           (insn->kind == RLE_INT && insn->imm == VECTOR_INT80);
+}
+
+static void end_block(struct build *b)
+{
+    struct rle_superblock *sb = &b->plan->sb;
+    struct rle_superblock_block *block = &b->plan->blocks[sb->n_blocks++];
+    block->first = (uint16_t)b->block_start;
+    block->count = (uint16_t)(sb->n_insns - b->block_start);
+    b->block_start = sb->n_insns;
+}
+
+static bool is_block_start(const struct build *b, uint64_t pc)
+{
+    const struct rle_plan *plan = b->plan;
+    for (unsigned i = 0; i < plan->sb.n_blocks; i++)
+        if (plan->insns[plan->blocks[i].first].pc == pc)
+            return true;
+    return pc == plan->pc;
+}
+
+/* Does the callee return soon, without calls, loops or anything else of interest? */
+static bool is_small_callee(uint64_t pc)
+{
+    struct rle_insn insn;
+    bool writable;
+    for (unsigned n = 0; n < INLINE_INSNS_MAX; n++) {
+        if (!decode_at(pc, &insn, &writable) || writable || insn.length == 0 ||
+            is_unsupported(&insn))
+            return false;
+        switch (insn.kind) {
+        case RLE_RET:
+            return true;
+        case RLE_JMP:
+            pc = insn.target;
+            continue;
+        case RLE_JCC:
+        case RLE_LOOP:
+            if (insn.target <= pc)
+                return false;
+            break;
+        case RLE_PLAIN:
+            break;
+        default:
+            return false;
+        }
+        pc += insn.length;
+    }
+    return false;
+}
+
+static bool may_grow(const struct build *b)
+{
+    return b->plan->sb.n_blocks < b->max_blocks && b->plan->sb.n_insns <= BRANCH_INSNS_MAX;
+}
+
+/* A conditional branch: go on behind it unless it closes a loop. */
+static bool add_conditional(struct build *b, const struct rle_insn *insn, unsigned i)
+{
+    uint64_t behind = insn->pc + insn->length;
+    b->pc = behind;
+    b->plan->next = behind;
+    if (insn->target <= insn->pc || behind == b->plan->pc || !may_grow(b)) {
+        b->plan->role[i] = RLE_ROLE_LAST;
+        return false;
+    }
+    b->plan->role[i] = RLE_ROLE_EXIT;
+    return true;
+}
+
+static bool add_jump(struct build *b, const struct rle_insn *insn, unsigned i)
+{
+    b->plan->role[i] = RLE_ROLE_FOLLOWED;
+    b->plan->next = insn->target;
+    b->pc = insn->target;
+    return may_grow(b) && b->max_blocks > 1 && !is_block_start(b, insn->target) &&
+           !rle_fragment_find(insn->target);
+}
+
+static bool add_call(struct build *b, const struct rle_insn *insn, unsigned i)
+{
+    uint64_t behind = insn->pc + insn->length;
+    if (b->depth == CALL_DEPTH_MAX || !may_grow(b) || b->max_blocks == 1 ||
+        insn->target == behind || is_block_start(b, insn->target) || !is_small_callee(insn->target))
+        return false;
+    b->returns[b->depth++] = behind;
+    b->plan->role[i] = RLE_ROLE_INLINED_CALL;
+    b->pc = insn->target;
+    return true;
+}
+
+static bool add_return(struct build *b, const struct rle_insn *insn, unsigned i)
+{
+    if (b->depth == 0 || insn->imm != 0 || !may_grow(b))
+        return false;
+    uint64_t expected = b->returns[b->depth - 1];
+    struct rle_point dead = rle_dead_at(expected);
+    if (expected == b->plan->pc ||
+        (dead.dead_flags & RLE_ARITH_FLAGS) != RLE_ARITH_FLAGS) /* the check compares */
+        return false;
+    b->depth--;
+    b->plan->role[i] = RLE_ROLE_INLINED_RETURN;
+    b->plan->expected[i] = expected;
+    b->pc = expected;
+    return true;
+}
+
+/* Add the instruction at b->pc. False when the superblock ends with (or before) it. */
+static bool add_insn(struct build *b)
+{
+    struct rle_plan *plan = b->plan;
+    unsigned i = plan->sb.n_insns;
+    struct rle_insn *insn = &plan->insns[i];
+    bool writable = false;
+    bool mapped = decode_at(b->pc, insn, &writable);
+    if (!mapped || is_unsupported(insn) || insn->length == 0 || writable != plan->writable) {
+        plan->next = b->pc;
+        if (i > 0 || !mapped) /* if control really gets there: a superblock of its own */
+            return false;
+        plan->sb.n_insns = 1;
+        plan->role[0] = RLE_ROLE_LAST;
+        plan->next = 0;
+        return false;
+    }
+    plan->sb.n_insns++;
+    plan->role[i] = RLE_ROLE_COPY;
+    plan->next = 0;
+    if (insn->kind == RLE_PLAIN) {
+        b->pc += insn->length;
+        plan->next = b->pc;
+        return b->pc != plan->pc && plan->sb.n_insns < RLE_SB_INSNS_MAX;
+    }
+    bool goes_on = false;
+    plan->role[i] = RLE_ROLE_LAST;
+    end_block(b);
+    switch (insn->kind) {
+    case RLE_JCC:
+    case RLE_LOOP:
+        return add_conditional(b, insn, i);
+    case RLE_JMP:
+        return add_jump(b, insn, i);
+    case RLE_CALL:
+        goes_on = add_call(b, insn, i);
+        break;
+    case RLE_RET:
+        goes_on = add_return(b, insn, i);
+        break;
+    case RLE_INT:
+        plan->next = insn->pc + insn->length;
+        break;
+    default:
+        break;
+    }
+    return goes_on;
+}
+
+struct rle_point rle_dead_at(uint64_t pc)
+{
+    struct memo *memo = &memos[(pc ^ pc >> MEMO_BITS) & (MEMOS - 1)];
+    uint32_t generation = rle_regions_generation();
+    if (memo->pc == pc && memo->generation == generation)
+        return memo->point;
+    const struct rle_region *region = rle_region_at(pc);
+    struct rle_point point = {0, 0};
+    if (region && region->readable && !region->writable) {
+        const struct rle_code code = {(const uint8_t *)region->low, region->low,
+                                      region->high - region->low};
+        struct rle_live live = rle_live_at(&code, pc, LOOK_AHEAD_INSNS);
+        point.dead_regs = (uint16_t)~live.regs;
+        point.dead_flags = (uint16_t)(RLE_ARITH_FLAGS & ~live.flags);
+    }
+    *memo = (struct memo){pc, generation, point};
+    return point;
+}
+
+static uint16_t untouched_by(const struct rle_plan *plan)
+{
+    uint16_t touched = 1u << RLE_RSP;
+    for (unsigned i = 0; i < plan->sb.n_insns; i++) {
+        touched |= plan->insns[i].reg_read | plan->insns[i].reg_write;
+        if (plan->insns[i].kind == RLE_SYSCALL || plan->insns[i].status != RLE_OK)
+            touched = 0xFFFF;
+        if (plan->role[i] >= RLE_ROLE_INLINED_RETURN)
+            touched |= 1u << RLE_RCX; /* used by branch sequences */
+    }
+    return (uint16_t)~touched;
+}
+
+static bool closes_loop(const struct rle_plan *plan)
+{
+    if (plan->writable)
+        return false;
+    for (unsigned i = 0; i < plan->sb.n_insns; i++) {
+        unsigned kind = plan->insns[i].kind;
+        if ((kind == RLE_JCC || kind == RLE_LOOP) && plan->insns[i].target == plan->pc)
+            return true;
+    }
+    return plan->next == plan->pc;
+}
+
+static struct rle_live live_at(uint64_t pc)
+{
+    struct rle_point dead = rle_dead_at(pc);
+    return (struct rle_live){(uint16_t)~dead.dead_regs,
+                             (uint16_t)(RLE_LIVE_ALL.flags & ~dead.dead_flags)};
+}
+
+static void find_dead(struct rle_plan *plan)
+{
+    struct rle_live side[RLE_SB_INSNS_MAX];
+    struct rle_live_outside outside = RLE_LIVE_OUTSIDE_DEFAULT;
+    for (unsigned i = 0; i < plan->sb.n_insns; i++) {
+        unsigned kind = plan->insns[i].kind;
+        side[i] = RLE_LIVE_ALL;
+        if (kind == RLE_JCC || kind == RLE_LOOP)
+            side[i] = live_at(plan->insns[i].target);
+    }
+    outside.side = side;
+    if (plan->next)
+        outside.end = live_at(plan->next);
+    rle_liveness(plan->insns, plan->sb.n_insns, &outside, plan->points);
+}
+
+void rle_plan_superblock(uint64_t pc, unsigned max_blocks, struct rle_plan *plan)
+{
+    const struct rle_region *region = rle_region_at(pc);
+    plan->pc = pc;
+    plan->sb = (struct rle_superblock){
+        .insns = plan->insns, .points = plan->points, .blocks = plan->blocks};
+    plan->writable = region && region->writable;
+    plan->next = 0;
+    struct build b = {.plan = plan, .max_blocks = plan->writable ? 1 : max_blocks, .pc = pc};
+    while (add_insn(&b))
+        ;
+    if (b.block_start < plan->sb.n_insns)
+        end_block(&b);
+    if (plan->sb.n_insns == 0)
+        return;
+    plan->sb.untouched_regs = untouched_by(plan);
+    plan->sb.loops = closes_loop(plan);
+    find_dead(plan);
+}

@@ -1,0 +1,145 @@
+#include "count/engine/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+
+#include "count/engine/result.h"
+
+enum { OWN_FAILURE = 125, MESSAGE_MAX = 256, STDERR = 2 };
+
+/* The compiler may emit calls to these two for plain assignments. */
+void *memset(void *to, int value, size_t n);
+void *memcpy(void *restrict to, const void *restrict from, size_t n);
+
+__attribute__((visibility("hidden"))) void *memset(void *to, int value, size_t n)
+{
+    void *at = to;
+    __asm__ volatile("rep stosb" : "+D"(at), "+c"(n) : "a"(value) : "memory");
+    return to;
+}
+
+__attribute__((visibility("hidden"))) void *memcpy(void *restrict to, const void *restrict from,
+                                                   size_t n)
+{
+    rle_copy(to, from, n);
+    return to;
+}
+
+void rle_copy(void *to, const void *from, size_t bytes)
+{
+    __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes)::"memory");
+}
+
+bool rle_equal(const char *a, const char *b)
+{
+    while (*a && *a == *b) {
+        a++;
+        b++;
+    }
+    return *a == *b;
+}
+
+size_t rle_length(const char *text)
+{
+    size_t n = 0;
+    while (text[n])
+        n++;
+    return n;
+}
+
+void *rle_map(size_t bytes)
+{
+    long at = rle_sys6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return rle_is_error(at) ? NULL : (void *)at;
+}
+
+long rle_read_file(const char *path, char *buffer, size_t size)
+{
+    long fd = rle_sys4(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0);
+    if (rle_is_error(fd))
+        return fd;
+    size_t n = 0;
+    while (n < size) {
+        long got = rle_sys3(SYS_read, fd, (long)(buffer + n), (long)(size - n));
+        if (got == -EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        n += (size_t)got;
+    }
+    rle_sys3(SYS_close, fd, 0, 0);
+    return (long)n;
+}
+
+uint64_t rle_now_ns(int clock)
+{
+    enum { NS_PER_S = 1000000000 };
+    uint64_t time[2] = {0, 0};
+    rle_sys3(SYS_clock_gettime, clock, (long)time, 0);
+    return time[0] * NS_PER_S + time[1];
+}
+
+void rle_lock(struct rle_lock *lock)
+{
+    uint32_t seen = 0;
+    if (__atomic_compare_exchange_n(&lock->word, &seen, 1, false, __ATOMIC_ACQUIRE,
+                                    __ATOMIC_RELAXED))
+        return;
+    while (__atomic_exchange_n(&lock->word, 2, __ATOMIC_ACQUIRE) != 0)
+        rle_sys4(SYS_futex, (long)&lock->word, FUTEX_WAIT_PRIVATE, 2, 0);
+}
+
+void rle_unlock(struct rle_lock *lock)
+{
+    if (__atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE) == 2)
+        rle_sys4(SYS_futex, (long)&lock->word, FUTEX_WAKE_PRIVATE, 1, 0);
+}
+
+void rle_text_add(struct rle_text *text, const char *word)
+{
+    while (*word && text->length + 1 < text->size)
+        text->to[text->length++] = *word++;
+    text->to[text->length] = '\0';
+}
+
+static void add_in_base(struct rle_text *text, uint64_t value, unsigned base)
+{
+    enum { DIGITS_MAX = 20 };
+    char digits[DIGITS_MAX + 1];
+    unsigned at = DIGITS_MAX;
+    digits[at] = '\0';
+    do {
+        digits[--at] = "0123456789abcdef"[value % base];
+        value /= base;
+    } while (value);
+    rle_text_add(text, digits + at);
+}
+
+void rle_text_add_number(struct rle_text *text, uint64_t value)
+{
+    add_in_base(text, value, 10);
+}
+
+void rle_text_add_hex(struct rle_text *text, uint64_t value)
+{
+    rle_text_add(text, "0x");
+    add_in_base(text, value, 16);
+}
+
+_Noreturn void rle_die(const char *what, uint64_t value)
+{
+    char buffer[MESSAGE_MAX];
+    struct rle_text text = {buffer, sizeof(buffer), 0};
+    rle_text_add(&text, "roofline-engine: ");
+    rle_text_add(&text, what);
+    rle_text_add(&text, " (");
+    rle_text_add_hex(&text, value);
+    rle_text_add(&text, ")\n");
+    rle_result_fail(buffer);
+    rle_sys3(SYS_write, STDERR, (long)buffer, (long)text.length);
+    for (;;)
+        rle_sys3(SYS_exit_group, OWN_FAILURE, 0, 0);
+}

@@ -1,0 +1,179 @@
+#include "count/engine/syscalls.h"
+
+#include <asm/prctl.h>
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "count/engine/corrections.h"
+#include "count/engine/dispatch.h"
+#include "count/engine/engine.h"
+#include "count/engine/maps.h"
+#include "count/engine/signals.h"
+
+enum {
+    ARGS = 6,
+    SYSCALL_INSN_BYTES = 2,
+    ARCH_SHADOW_STACK_ENABLE = 0x5001, /* ARCH_SHSTK_ENABLE */
+};
+
+static void mappings_changed(uint64_t address, uint64_t bytes)
+{
+    if (bytes == 0 || address + bytes < address)
+        return;
+    rle_lock(&rle_engine.lock);
+    rle_regions_forget();
+    rle_unlock(&rle_engine.lock);
+    rle_invalidate(address, address + bytes);
+}
+
+/* munmap, mprotect, pkey_mprotect: (address, bytes, …). Invalidate first: another thread may map
+ * something else there as soon as the kernel is done. */
+static long change_mapping(struct rle_thread *thread, long nr, long *args)
+{
+    (void)thread;
+    uint64_t bytes = ((uint64_t)args[1] + RLE_PAGE - 1) & -RLE_PAGE;
+    mappings_changed((uint64_t)args[0], bytes);
+    return rle_program_syscall(nr, args);
+}
+
+static long map(struct rle_thread *thread, long nr, long *args)
+{
+    (void)thread;
+    if (args[3] & MAP_FIXED)
+        mappings_changed((uint64_t)args[0], (uint64_t)args[1]);
+    long at = rle_program_syscall(nr, args);
+    if (!rle_is_error(at)) {
+        rle_lock(&rle_engine.lock);
+        rle_regions_forget();
+        rle_unlock(&rle_engine.lock);
+    }
+    return at;
+}
+
+static long remap(struct rle_thread *thread, long nr, long *args)
+{
+    (void)thread;
+    mappings_changed((uint64_t)args[0], (uint64_t)args[1]);
+    if (args[3] & MREMAP_FIXED)
+        mappings_changed((uint64_t)args[4], (uint64_t)args[2]);
+    return rle_program_syscall(nr, args);
+}
+
+static long attach_memory(struct rle_thread *thread, long nr, long *args)
+{
+    (void)thread;
+    long result = rle_program_syscall(nr, args);
+    rle_lock(&rle_engine.lock);
+    rle_regions_forget();
+    rle_unlock(&rle_engine.lock);
+    return result;
+}
+
+static long arch_prctl(struct rle_thread *thread, long nr, long *args)
+{
+    (void)thread;
+    switch (args[0]) {
+    case ARCH_SET_GS: /* the engine lives there */
+        rle_detach("the program uses the gs segment");
+        return RLE_RESTART;
+    case ARCH_GET_GS: {
+        uint64_t none = 0;
+        return rle_copy_guarded((void *)args[1], &none, sizeof(none));
+    }
+    case ARCH_SHADOW_STACK_ENABLE: /* returns are jumps here */
+        return -EOPNOTSUPP;
+    default:
+        return rle_program_syscall(nr, args);
+    }
+}
+
+/* See rseq.h: programs must do without, as on kernels that lack it. */
+static long restartable(struct rle_thread *thread, long nr, long *args)
+{
+    (void)thread;
+    return rle_engine.refuse_rseq ? -ENOSYS : rle_program_syscall(nr, args);
+}
+
+static rle_syscall_handler *handler_of(long nr)
+{
+    switch (nr) {
+    case SYS_exit:
+        return rle_sys_exit;
+    case SYS_exit_group:
+        return rle_sys_exit_group;
+    case SYS_clone:
+    case SYS_clone3:
+        return rle_sys_clone;
+    case SYS_fork:
+        return rle_sys_fork;
+    case SYS_vfork:
+        return rle_sys_vfork;
+    case SYS_execve:
+    case SYS_execveat:
+        return rle_sys_execve;
+    case SYS_rt_sigaction:
+        return rle_sys_sigaction;
+    case SYS_rt_sigreturn:
+        return rle_sys_sigreturn;
+    case SYS_sigaltstack:
+        return rle_sys_sigaltstack;
+    case SYS_rt_sigsuspend:
+        return rle_sys_sigsuspend;
+    case SYS_ppoll:
+    case SYS_pselect6:
+    case SYS_epoll_pwait:
+    case SYS_epoll_pwait2:
+        return rle_sys_wait_masked;
+    case SYS_munmap:
+    case SYS_mprotect:
+    case SYS_pkey_mprotect:
+        return change_mapping;
+    case SYS_mmap:
+        return map;
+    case SYS_mremap:
+        return remap;
+    case SYS_shmat:
+    case SYS_shmdt:
+        return attach_memory;
+    case SYS_arch_prctl:
+        return arch_prctl;
+    case SYS_rseq:
+        return restartable;
+    default:
+        return NULL;
+    }
+}
+
+void rle_emulate_syscall(struct rle_thread *thread, const struct rle_stub *stub)
+{
+    static const uint8_t registers[ARGS] = {RLE_RDI, RLE_RSI, RLE_RDX, RLE_R10, RLE_R8, RLE_R9};
+    long args[ARGS];
+    long nr = (long)thread->reg[RLE_RAX];
+    for (unsigned i = 0; i < ARGS; i++)
+        args[i] = (long)thread->reg[registers[i]];
+    thread->next_pc = stub->pc;
+    rle_syscall_handler *handler = handler_of(nr);
+    long result;
+    if (thread->pending)
+        result = RLE_RESTART;
+    else if (handler)
+        result = handler(thread, nr, args);
+    else
+        result = rle_program_syscall(nr, args);
+    if (result == RLE_RESTART) { /* as if it had not been reached yet */
+        thread->next_pc = stub->pc - SYSCALL_INSN_BYTES;
+        rle_correct(thread, rle_fragment(stub->fragment)->record, stub->insn);
+        return;
+    }
+    if (!thread->pending)
+        thread->has_temporary_mask = false;
+    thread->reg[RLE_RAX] = (uint64_t)result;
+    thread->reg[RLE_RCX] = stub->pc;
+    thread->reg[RLE_R11] = thread->rflags;
+}
+
+_Noreturn void rle_leave(struct rle_thread *thread)
+{
+    rle_uninstall_signals(thread);
+    rle_go_native();
+}

@@ -1,0 +1,117 @@
+#include <errno.h>
+#include <signal.h>
+
+#include "count/engine/dispatch.h"
+#include "count/engine/engine.h"
+#include "count/engine/signals.h"
+#include "count/engine/syscalls.h"
+
+enum { SMALLEST_ALTSTACK = 2048 };
+
+long rle_sys_sigaction(struct rle_thread *thread, long nr, long *args)
+{
+    int signal = (int)args[0];
+    const void *new_action = (const void *)args[1];
+    void *old_action = (void *)args[2];
+    struct rle_action action;
+    if (signal < 1 || signal > RLE_SIGNALS || signal == SIGKILL || signal == SIGSTOP ||
+        args[3] != RLE_SIGSET_BYTES)
+        return rle_program_syscall(nr, args); /* the kernel says what is wrong */
+    if (new_action && rle_copy_guarded(&action, new_action, sizeof(action)))
+        return -EFAULT;
+    rle_lock(&rle_engine.lock);
+    struct rle_action before = thread->actions->of[signal];
+    if (new_action) {
+        action.mask &= ~(RLE_SIGNAL_BIT(SIGKILL) | RLE_SIGNAL_BIT(SIGSTOP));
+        thread->actions->of[signal] = action;
+        rle_install_action(signal, &action);
+    }
+    rle_unlock(&rle_engine.lock);
+    if (old_action && rle_copy_guarded(old_action, &before, sizeof(before)))
+        return -EFAULT;
+    return 0;
+}
+
+long rle_sys_sigaltstack(struct rle_thread *thread, long nr, long *args)
+{
+    (void)nr;
+    struct rle_altstack stack, before = thread->program_altstack;
+    bool on_it = rle_on_altstack(thread, thread->reg[RLE_RSP]);
+    if (args[0]) {
+        if (rle_copy_guarded(&stack, (const void *)args[0], sizeof(stack)))
+            return -EFAULT;
+        int32_t kind = stack.flags & ~RLE_SS_AUTODISARM;
+        if (on_it)
+            return -EPERM;
+        if (kind != 0 && kind != RLE_SS_DISABLE && kind != RLE_SS_ONSTACK)
+            return -EINVAL;
+        if (kind == RLE_SS_DISABLE)
+            stack = (struct rle_altstack){.flags = RLE_SS_DISABLE};
+        else if (stack.size < SMALLEST_ALTSTACK)
+            return -ENOMEM;
+        else
+            stack.flags &= RLE_SS_AUTODISARM;
+        thread->program_altstack = stack;
+    }
+    if (on_it)
+        before.flags |= RLE_SS_ONSTACK;
+    if (args[1] && rle_copy_guarded((void *)args[1], &before, sizeof(before)))
+        return -EFAULT;
+    return 0;
+}
+
+/* The kernel restores the frame's state, vector state included; only where it goes on and the
+ * signal stack are the engine's. Signals are blocked first, so that none sees a state half
+ * restored. */
+long rle_sys_sigreturn(struct rle_thread *thread, long nr, long *args)
+{
+    (void)nr;
+    (void)args;
+    uint64_t at = thread->reg[RLE_RSP];
+    uint64_t all = RLE_ALL_SIGNALS, mask;
+    struct rle_ucontext *uc = (struct rle_ucontext *)at;
+    struct rle_ucontext copy;
+    rle_sys4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&mask, RLE_SIGSET_BYTES);
+    if (thread->pending)
+        return RLE_RESTART; /* delivery sets the mask */
+    if (rle_copy_guarded(&copy, uc, sizeof(copy)))
+        rle_die("the program's signal frame is gone", at);
+    thread->program_altstack = copy.stack;
+    thread->next_pc = copy.greg[RLE_GREG_RIP];
+    uc->stack =
+        (struct rle_altstack){.sp = (uint64_t)thread->alt_stack, .size = rle_altstack_bytes()};
+    uc->greg[RLE_GREG_RIP] = (uint64_t)rle_after_sigreturn;
+    rle_sigreturn(at);
+}
+
+/* A call that waits with another signal mask: a handler that interrupts it runs with that mask. */
+static long wait_with(struct rle_thread *thread, long nr, long *args, uint64_t mask_at)
+{
+    uint64_t mask;
+    if (mask_at && !rle_copy_guarded(&mask, (const void *)mask_at, sizeof(mask))) {
+        thread->temporary_mask = mask;
+        thread->has_temporary_mask = true;
+    }
+    long result = rle_program_syscall(nr, args);
+    if (result != -EINTR)
+        thread->has_temporary_mask = false;
+    return result;
+}
+
+long rle_sys_sigsuspend(struct rle_thread *thread, long nr, long *args)
+{
+    return wait_with(thread, nr, args, (uint64_t)args[0]);
+}
+
+long rle_sys_wait_masked(struct rle_thread *thread, long nr, long *args)
+{
+    enum { PPOLL_MASK = 3, EPOLL_MASK = 4, PSELECT_MASK = 5 };
+    if (nr == SYS_ppoll)
+        return wait_with(thread, nr, args, (uint64_t)args[PPOLL_MASK]);
+    if (nr != SYS_pselect6)
+        return wait_with(thread, nr, args, (uint64_t)args[EPOLL_MASK]);
+    uint64_t mask_at = 0; /* pselect6 takes the address of (mask, size) */
+    if (args[PSELECT_MASK])
+        rle_copy_guarded(&mask_at, (const void *)args[PSELECT_MASK], sizeof(mask_at));
+    return wait_with(thread, nr, args, mask_at);
+}

@@ -1,0 +1,105 @@
+/* From the constructor of the preloaded object into translated code. */
+#include <cpuid.h>
+#include <elf.h>
+
+#include "count/engine/branch.h"
+#include "count/engine/corrections.h"
+#include "count/engine/dispatch.h"
+#include "count/engine/engine.h"
+#include "count/engine/environment.h"
+#include "count/engine/link.h"
+#include "count/engine/result.h"
+#include "count/engine/rseq.h"
+#include "count/engine/signals.h"
+
+int rle_take_over(long argc, char **argv, char **envp);
+
+enum {
+    CPUID_XSTATE = 0xD,
+    HWCAP2_FSGSBASE = 2,
+    XSTATE_SLACK_BYTES = 4096, /* software bytes and what permission requests may add */
+    STDERR = 2,
+};
+
+struct rle_engine rle_engine;
+
+static bool complain(const char *what)
+{
+    static const char name[] = "roofline-engine: ";
+    static const char end[] = "; running uncounted\n";
+    rle_sys3(SYS_write, STDERR, (long)name, sizeof(name) - 1);
+    rle_sys3(SYS_write, STDERR, (long)what, (long)rle_length(what));
+    rle_sys3(SYS_write, STDERR, (long)end, sizeof(end) - 1);
+    return false;
+}
+
+/* The auxiliary vector stands behind the environment. */
+static uint64_t auxiliary(char **envp, uint64_t type)
+{
+    while (*envp)
+        envp++;
+    for (const Elf64_auxv_t *a = (const Elf64_auxv_t *)(envp + 1); a->a_type != AT_NULL; a++)
+        if (a->a_type == type)
+            return a->a_un.a_val;
+    return 0;
+}
+
+static uint32_t largest_xstate(void)
+{
+    unsigned eax, ebx, ecx, edx;
+    if (!__get_cpuid_count(CPUID_XSTATE, 0, &eax, &ebx, &ecx, &edx))
+        return RLE_XSTATE_LEGACY_BYTES;
+    return ecx + XSTATE_SLACK_BYTES;
+}
+
+static const struct rle_instrument *instrument_of(uint32_t mode)
+{
+    return mode == RLE_MODE_COUNT || mode == RLE_MODE_TRANSLATE ? &rle_instrument_none : NULL;
+}
+
+static bool prepare(char **envp)
+{
+    uint64_t hwcap2 = auxiliary(envp, AT_HWCAP2);
+    const char *options = rle_environment_clean(envp);
+    if (!options)
+        return false;
+    if (!rle_options_parse(options, &rle_engine.options))
+        return complain("bad options in " RLE_OPTIONS_ENV);
+    rle_engine.instrument = instrument_of(rle_engine.options.mode);
+    if (!rle_engine.instrument)
+        return complain("this mode is not built in");
+    rle_engine.has_fsgsbase = hwcap2 & HWCAP2_FSGSBASE;
+    rle_engine.xstate_bytes = largest_xstate();
+    if (!rle_links_init() || !rle_corrections_init())
+        return complain("not enough address space for the engine's tables");
+    if (!rle_branch_tables_init())
+        return complain("no free address space below 2 GiB");
+    if (rle_is_error(rle_result_open(rle_engine.options.output, rle_engine.options.mode)))
+        return complain("the result file cannot be created or mapped");
+    return true;
+}
+
+/**
+ * Set everything up for the calling thread, the only one.
+ *
+ * @return 1: the caller continues in translated code; 0: not asked to, or it cannot be.
+ */
+int rle_take_over(long argc, char **argv, char **envp)
+{
+    if (argc < 1 || envp != argv + argc + 1) /* a loader that passes no arguments */
+        return 0;
+    if (!prepare(envp))
+        return 0;
+    struct rle_thread *thread = rle_thread_new(NULL);
+    if (!thread) {
+        complain("no memory for the first thread");
+        return 0;
+    }
+    rle_result_set_argv((const char *const *)argv);
+    rle_result_uncounted(RLE_UNCOUNTED_RUNTIME, "the dynamic loader, until it runs constructors");
+    rle_thread_set_segment(thread);
+    rle_thread_begin(thread);
+    rle_signals_init();
+    rle_engine.refuse_rseq = rle_rseq_withdraw();
+    return 1;
+}

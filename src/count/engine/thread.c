@@ -1,0 +1,156 @@
+#include "count/engine/thread.h"
+
+#include <asm/prctl.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "count/engine/dispatch.h"
+#include "count/engine/engine.h"
+#include "count/engine/result.h"
+
+enum {
+    OWN_STACK_BYTES = 256 << 10,
+    ALT_STACK_BYTES = 64 << 10,
+    RED_ZONE_BYTES = 64, /* keep the very top free */
+};
+
+size_t rle_thread_block_bytes(void)
+{
+    return RLE_TB_COUNTERS + rle_result_counter_bytes();
+}
+
+static size_t stacks_bytes(void)
+{
+    return OWN_STACK_BYTES + ALT_STACK_BYTES +
+           ((rle_engine.xstate_bytes + RLE_PAGE - 1) & -RLE_PAGE);
+}
+
+static struct rle_thread *map_block(uint32_t slot)
+{
+    struct rle_thread *t = rle_map(rle_thread_block_bytes());
+    uint8_t *stacks = rle_map(stacks_bytes());
+    if (!t || !stacks || rle_is_error(rle_result_map_counters(slot, (uint64_t)t + RLE_TB_COUNTERS)))
+        return NULL;
+    t->self = t;
+    t->slot = slot;
+    t->entry_exit = (uint64_t)rle_exit;
+    t->entry_return_miss = (uint64_t)rle_return_miss;
+    t->entry_jump_miss = (uint64_t)rle_jump_miss;
+    t->entry_callout = (uint64_t)rle_callout;
+    t->own_stack = stacks;
+    t->engine_sp = (uint64_t)stacks + OWN_STACK_BYTES - RED_ZONE_BYTES;
+    t->alt_stack = stacks + OWN_STACK_BYTES;
+    t->xstate = t->alt_stack + ALT_STACK_BYTES;
+    return t;
+}
+
+/* A slot nobody uses, or a new one. */
+static struct rle_thread *find_slot(void)
+{
+    struct rle_engine *engine = &rle_engine;
+    for (uint32_t i = 0; i < engine->n_threads; i++)
+        if (!__atomic_load_n(&engine->threads[i]->in_use, __ATOMIC_ACQUIRE))
+            return engine->threads[i];
+    if (engine->n_threads == RLE_THREADS_MAX || !rle_result_append(RLE_SECTION_THREADS))
+        return NULL;
+    struct rle_thread *t = map_block(engine->n_threads);
+    if (!t)
+        return NULL;
+    rle_result_commit(RLE_SECTION_THREADS);
+    engine->threads[engine->n_threads++] = t;
+    return t;
+}
+
+struct rle_thread *rle_thread_new(struct rle_thread *parent)
+{
+    rle_lock(&rle_engine.lock);
+    struct rle_thread *t = find_slot();
+    if (t) {
+        struct rle_result_thread *record = rle_result_record(RLE_SECTION_THREADS, t->slot);
+        t->in_use = 1;
+        t->shares_memory = false;
+        t->stepping = false;
+        t->pending = 0;
+        t->has_temporary_mask = false;
+        t->program_altstack = (struct rle_altstack){.flags = RLE_SS_DISABLE};
+        t->actions = parent ? parent->actions : &rle_engine.actions;
+        record->n_threads++;
+        record->alive = 1;
+        record->vfork = 0;
+        record->tid = 0;
+        record->end_ns = 0;
+        record->start_ns = rle_now_ns(CLOCK_MONOTONIC);
+    }
+    rle_unlock(&rle_engine.lock);
+    return t;
+}
+
+bool rle_thread_is_last(const struct rle_thread *thread)
+{
+    if (thread->shares_memory)
+        return false;
+    for (uint32_t i = 0; i < rle_engine.n_threads; i++) {
+        const struct rle_thread *other = rle_engine.threads[i];
+        if (other != thread && __atomic_load_n(&other->in_use, __ATOMIC_ACQUIRE))
+            return false;
+    }
+    return true;
+}
+
+size_t rle_altstack_bytes(void)
+{
+    return ALT_STACK_BYTES;
+}
+
+void rle_thread_end(struct rle_thread *thread)
+{
+    struct rle_result_thread *record = rle_result_record(RLE_SECTION_THREADS, thread->slot);
+    record->end_ns = rle_now_ns(CLOCK_MONOTONIC);
+    record->alive = 0;
+    if (rle_engine.instrument->thread_end)
+        rle_engine.instrument->thread_end((char *)thread + RLE_TB_INSTRUMENT, thread->slot);
+}
+
+void rle_thread_set_segment(struct rle_thread *thread)
+{
+    if (rle_engine.has_fsgsbase)
+        __asm__ volatile("wrgsbase %0" ::"r"(thread));
+    else
+        rle_sys3(SYS_arch_prctl, ARCH_SET_GS, (long)thread, 0);
+}
+
+void rle_thread_begin(struct rle_thread *thread)
+{
+    struct rle_result_thread *record = rle_result_record(RLE_SECTION_THREADS, thread->slot);
+    record->tid = (int32_t)rle_sys3(SYS_gettid, 0, 0, 0);
+    struct rle_altstack stack = {.sp = (uint64_t)thread->alt_stack, .size = ALT_STACK_BYTES};
+    rle_sys3(SYS_sigaltstack, (long)&stack, 0, 0);
+    if (rle_engine.instrument->thread_begin)
+        rle_engine.instrument->thread_begin((char *)thread + RLE_TB_INSTRUMENT, thread->slot);
+}
+
+void rle_threads_after_fork(struct rle_thread *survivor)
+{
+    struct rle_engine *engine = &rle_engine;
+    for (uint32_t i = 0; i < engine->n_threads; i++) {
+        struct rle_thread *t = engine->threads[i];
+        engine->threads[i] = NULL;
+        if (t == survivor)
+            continue;
+        rle_sys3(SYS_munmap, (long)t->own_stack, (long)stacks_bytes(), 0);
+        rle_sys3(SYS_munmap, (long)t, (long)rle_thread_block_bytes(), 0);
+    }
+    engine->threads[0] = survivor;
+    engine->n_threads = 1;
+    survivor->slot = 0;
+    struct rle_result_thread *record = rle_result_append(RLE_SECTION_THREADS);
+    record->tid = (int32_t)rle_sys3(SYS_gettid, 0, 0, 0);
+    record->n_threads = 1;
+    record->alive = 1;
+    record->start_ns = rle_now_ns(CLOCK_MONOTONIC);
+    rle_result_commit(RLE_SECTION_THREADS);
+    if (rle_is_error(rle_result_map_counters(0, (uint64_t)survivor + RLE_TB_COUNTERS)))
+        rle_sys6(SYS_mmap, (long)survivor + RLE_TB_COUNTERS, (long)rle_result_counter_bytes(),
+                 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+                 -1, 0);
+}
