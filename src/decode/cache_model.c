@@ -34,6 +34,8 @@ struct level {
     uint32_t mask;      /* sets - 1 if a power of two within a region, else 0 */
     uint64_t magic;     /* 2^64 / sets, rounded up: remainder by multiplication */
     uint32_t per_slice; /* sets / INTERLEAVE, or 0 where that is not whole */
+    uint32_t n_groups;
+    uint32_t first_flow; /* of its boundary within an account */
     enum rl_cache_policy policy;
     uint32_t *region_start; /* [REGIONS_MAX] first line of each region modulo sets; only if !mask */
 };
@@ -50,7 +52,6 @@ struct recent_region {
 struct rl_cache {
     uint32_t n_levels;
     uint32_t n_private; /* levels before the first shared one */
-    uint32_t n_groups;
     uint32_t n_cores;
     struct level level[RL_CACHE_LEVELS_MAX];
     struct core *core;
@@ -108,7 +109,7 @@ static inline struct spot spot_of(const struct rl_cache *c, uint32_t core, uint3
 static inline struct rl_cache_flow *account(const struct rl_cache *c, struct rl_cache_flow *flow,
                                             uint32_t k, uint32_t group)
 {
-    return &flow[(size_t)k * c->n_groups + group];
+    return &flow[c->level[k].first_flow + group];
 }
 
 /* A copy that is not simulated has no group; what it sends outward is not counted at its level. */
@@ -594,20 +595,23 @@ enum rl_status rl_cache_reserve_cores(struct rl_cache *cache, uint32_t n_cores,
     return RL_OK;
 }
 
-enum rl_status rl_cache_new(const struct rl_cache_geometry *geometry, uint32_t n_groups,
+enum rl_status rl_cache_new(const struct rl_cache_geometry *geometry, const uint32_t n_groups[],
                             struct rl_cache **ret_cache, struct rl_error *err)
 {
     RL_TRY(rl_cache_check(geometry, err));
-    if (n_groups < 1 || n_groups > RL_CACHE_GROUPS_MAX)
-        return rl_fail(err, RL_EINVAL, "a cache model has 1 to %d groups, not %u",
-                       RL_CACHE_GROUPS_MAX, n_groups);
+    for (uint32_t k = 0; n_groups && k < geometry->n_levels; k++)
+        if (n_groups[k] < 1 || n_groups[k] > RL_CACHE_GROUPS_MAX)
+            return rl_fail(err, RL_EINVAL, "L%u: %u groups; 1 to %d are possible", k + 1,
+                           n_groups[k], RL_CACHE_GROUPS_MAX);
     struct rl_cache *c = calloc(1, sizeof *c);
     if (!c)
         return rl_fail(err, RL_ENOMEM, "no memory for a cache model");
     c->n_levels = geometry->n_levels;
-    c->n_groups = n_groups;
     bool ok = true;
-    for (uint32_t k = 0; k < c->n_levels; k++) {
+    for (uint32_t k = 0, flows = 0; k < c->n_levels; k++) {
+        c->level[k].n_groups = n_groups ? n_groups[k] : 1;
+        c->level[k].first_flow = flows;
+        flows += c->level[k].n_groups;
         c->n_private += !geometry->level[k].shared;
         ok &= init_level(&c->level[k], &geometry->level[k]);
     }
@@ -664,9 +668,9 @@ enum rl_status rl_cache_choose_sets(struct rl_cache *cache, uint32_t level, uint
         return rl_fail(err, RL_EINVAL, "the cache model has no level %u of core %u", level, core);
     const struct level *l = &cache->level[level];
     for (uint32_t set = 0; set < l->sets; set++)
-        if (group[set] != RL_CACHE_OUT && group[set] >= cache->n_groups)
+        if (group[set] != RL_CACHE_OUT && group[set] >= l->n_groups)
             return rl_fail(err, RL_EINVAL, "set %u of L%u: group %u of %u", set, level + 1,
-                           group[set], cache->n_groups);
+                           group[set], l->n_groups);
     bool shared = level >= cache->n_private;
     bool all = core == RL_CACHE_ALL || shared;
     uint32_t first = all ? 0 : core;

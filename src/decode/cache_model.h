@@ -106,7 +106,7 @@ enum rl_status rl_cache_check(const struct rl_cache_geometry *geometry, struct r
  * @param ret_cache  the caller's, freed by rl_cache_free; written on RL_OK only.
  * @return RL_OK; RL_EINVAL for a geometry that rl_cache_check refuses; RL_ENOMEM.
  */
-enum rl_status rl_cache_new(const struct rl_cache_geometry *geometry, uint32_t n_groups,
+enum rl_status rl_cache_new(const struct rl_cache_geometry *geometry, const uint32_t n_groups[],
                             struct rl_cache **ret_cache, struct rl_error *err);
 
 /** NULL is fine. */
@@ -129,7 +129,7 @@ enum rl_status rl_cache_reserve_cores(struct rl_cache *cache, uint32_t n_cores,
  *
  * @param level  0 .. n_levels-1.
  * @param core   one core, or RL_CACHE_ALL; ignored for shared levels.
- * @param group  [sets of that level] each a group below n_groups, or RL_CACHE_OUT; copied.
+ * @param group  [sets of that level] each a group below n_groups[level], or RL_CACHE_OUT; copied.
  * @return RL_OK; RL_EINVAL for a level, core or group that does not exist; RL_ENOMEM.
  */
 enum rl_status rl_cache_choose_sets(struct rl_cache *cache, uint32_t level, uint32_t core,
@@ -144,8 +144,9 @@ void rl_cache_choose_set(struct rl_cache *cache, uint32_t level, uint32_t core, 
  *
  * @param core  below the number reserved.
  * @param size  bytes; 0 touches nothing. The range wraps around the end of the address space.
- * @param flow  [n_levels][n_groups] the account: boundary k of group g is flow[k * n_groups + g],
- *              where g is the group of the line's set at level k. Incremented.
+ * @param flow  the account: groups of the first boundary, then those of the next, and so on;
+ *              flow[sum of n_groups of the levels before k + g] is boundary k for lines whose set
+ * at level k is in group g. Incremented.
  */
 void rl_cache_access(struct rl_cache *cache, uint32_t core, uint64_t address, uint64_t size,
                      enum rl_cache_kind kind, struct rl_cache_flow *flow);

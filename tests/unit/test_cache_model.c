@@ -329,10 +329,11 @@ static void compare_run(const struct rl_cache_geometry *g, uint32_t n_cores, boo
                         uint64_t n_accesses)
 {
     struct naive *naive = malloc(sizeof *naive);
+    const uint32_t groups[RL_CACHE_LEVELS_MAX] = {GROUPS, GROUPS, GROUPS, GROUPS};
     struct rl_cache *cache = NULL;
     struct rl_cache_flow flow[RL_CACHE_LEVELS_MAX * GROUPS] = {0};
     naive_init(naive, g, 1);
-    assert_int_equal(rl_cache_new(g, GROUPS, &cache, NULL), RL_OK);
+    assert_int_equal(rl_cache_new(g, groups, &cache, NULL), RL_OK);
     if (grouped)
         random_groups(naive, rng() % 2);
     for (uint32_t k = 0; grouped && k < g->n_levels; k++)
@@ -408,7 +409,7 @@ static void a_streaming_triad_moves_three_lines_in_and_one_out(void **state)
     enum { N = 1 << 16 };
     struct rl_cache *cache = NULL;
     struct rl_cache_flow flow[3] = {0};
-    assert_int_equal(rl_cache_new(&real[1], 1, &cache, NULL), RL_OK);
+    assert_int_equal(rl_cache_new(&real[1], NULL, &cache, NULL), RL_OK);
     for (uint64_t i = 0; i < N;
          i++) { /* a[i] = b[i] + s * c[i], arrays of 512 KiB apart by 64 MiB */
         rl_cache_access(cache, 0, (1u << 26) + 8 * i, 8, RL_CACHE_LOAD, flow);
@@ -430,7 +431,7 @@ static void non_temporal_stores_go_past_the_caches(void **state)
     (void)state;
     struct rl_cache *cache = NULL;
     struct rl_cache_flow flow[2] = {0};
-    assert_int_equal(rl_cache_new(&tiny, 1, &cache, NULL), RL_OK);
+    assert_int_equal(rl_cache_new(&tiny, NULL, &cache, NULL), RL_OK);
     rl_cache_access(cache, 0, 0, 8, RL_CACHE_STORE, flow); /* line 0 is dirty in L1 */
     for (uint64_t a = 0; a < 128; a += 16)
         rl_cache_access(cache, 0, a, 16, RL_CACHE_NT_STORE, flow);
@@ -449,7 +450,7 @@ static void two_cores_pass_a_written_line_through_the_shared_level(void **state)
     (void)state;
     struct rl_cache *cache = NULL;
     struct rl_cache_flow flow[2] = {0};
-    assert_int_equal(rl_cache_new(&tiny, 1, &cache, NULL), RL_OK);
+    assert_int_equal(rl_cache_new(&tiny, NULL, &cache, NULL), RL_OK);
     assert_int_equal(rl_cache_reserve_cores(cache, 2, NULL), RL_OK);
     for (int i = 0; i < 10; i++)
         rl_cache_access(cache, (uint32_t)i % 2, 64, 8, RL_CACHE_UPDATE, flow);
@@ -467,7 +468,7 @@ static void a_victim_level_takes_what_the_level_before_evicts(void **state)
     g.level[1].policy = RL_CACHE_VICTIM;
     struct rl_cache *cache = NULL;
     struct rl_cache_flow flow[2] = {0};
-    assert_int_equal(rl_cache_new(&g, 1, &cache, NULL), RL_OK);
+    assert_int_equal(rl_cache_new(&g, NULL, &cache, NULL), RL_OK);
     for (int round = 0; round < 2; round++) /* 6 lines fit the 2 + 4 ways of both levels together */
         for (uint64_t line = 0; line < 6; line++)
             rl_cache_access(cache, 0, 64 * line, 8, RL_CACHE_LOAD, flow);
@@ -484,7 +485,7 @@ static void an_inclusive_level_takes_its_lines_away_from_the_core(void **state)
         2, {{1, 4, false, RL_CACHE_NON_INCLUSIVE}, {1, 2, true, RL_CACHE_INCLUSIVE}}};
     struct rl_cache *cache = NULL;
     struct rl_cache_flow flow[2] = {0};
-    assert_int_equal(rl_cache_new(&g, 1, &cache, NULL), RL_OK);
+    assert_int_equal(rl_cache_new(&g, NULL, &cache, NULL), RL_OK);
     rl_cache_access(cache, 0, 0, 8, RL_CACHE_STORE, flow);
     rl_cache_access(cache, 0, 64, 8, RL_CACHE_LOAD, flow);
     rl_cache_access(cache, 0, 128, 8, RL_CACHE_LOAD, flow); /* evicts line 0 from L2, hence L1 */
@@ -498,12 +499,13 @@ static void an_inclusive_level_takes_its_lines_away_from_the_core(void **state)
 static void the_flows_of_a_subset_are_those_of_its_lines_in_the_full_model(void **state)
 {
     (void)state;
+    const uint32_t two[] = {2, 2, 2};
     struct rl_cache *full = NULL;
     struct rl_cache *part = NULL;
     struct rl_cache_flow in_full[3 * 2] = {0};
     struct rl_cache_flow in_part[3 * 2] = {0};
-    assert_int_equal(rl_cache_new(&real[0], 2, &full, NULL), RL_OK);
-    assert_int_equal(rl_cache_new(&real[0], 2, &part, NULL), RL_OK);
+    assert_int_equal(rl_cache_new(&real[0], two, &full, NULL), RL_OK);
+    assert_int_equal(rl_cache_new(&real[0], two, &part, NULL), RL_OK);
     uint8_t group[MAX_SETS];
     for (uint32_t k = 0; k < 3; k++) { /* lines whose number modulo 64 is 5 or 40 */
         for (uint32_t set = 0; set < real[0].level[k].sets; set++)
@@ -534,7 +536,7 @@ static void a_set_can_leave_and_return(void **state)
     struct rl_cache *cache = NULL;
     struct rl_cache_flow flow[2] = {0};
     const uint8_t in = 0;
-    assert_int_equal(rl_cache_new(&tiny, 1, &cache, NULL), RL_OK);
+    assert_int_equal(rl_cache_new(&tiny, NULL, &cache, NULL), RL_OK);
     assert_int_equal(rl_cache_choose_sets(cache, 0, 0, &in, NULL), RL_OK);
     rl_cache_access(cache, 0, 0, 8, RL_CACHE_LOAD, flow);
     rl_cache_choose_set(cache, 0, 0, 0, RL_CACHE_OUT);
@@ -550,7 +552,7 @@ static void more_address_space_than_fits_is_forgotten_and_said(void **state)
     (void)state;
     struct rl_cache *cache = NULL;
     struct rl_cache_flow flow[2] = {0};
-    assert_int_equal(rl_cache_new(&tiny, 1, &cache, NULL), RL_OK);
+    assert_int_equal(rl_cache_new(&tiny, NULL, &cache, NULL), RL_OK);
     for (uint64_t i = 0; i < 20000; i++)
         rl_cache_access(cache, 0, i << 24, 8, RL_CACHE_STORE, flow);
     assert_int_equal(flow[0].allocates, 20000);
@@ -582,8 +584,10 @@ static void impossible_geometries_are_refused_by_name(void **state)
     g.level[0].policy = RL_CACHE_VICTIM;
     assert_int_equal(rl_cache_check(&g, &err), RL_EINVAL);
     struct rl_cache *cache = NULL;
-    assert_int_equal(rl_cache_new(&tiny, 0, &cache, &err), RL_EINVAL);
-    assert_int_equal(rl_cache_new(&tiny, RL_CACHE_GROUPS_MAX + 1, &cache, &err), RL_EINVAL);
+    const uint32_t none[] = {1, 0};
+    const uint32_t too_many[] = {1, RL_CACHE_GROUPS_MAX + 1};
+    assert_int_equal(rl_cache_new(&tiny, none, &cache, &err), RL_EINVAL);
+    assert_int_equal(rl_cache_new(&tiny, too_many, &cache, &err), RL_EINVAL);
     assert_null(cache);
 }
 
@@ -593,7 +597,8 @@ static void sets_of_groups_that_do_not_exist_are_refused(void **state)
     struct rl_error err = {0};
     struct rl_cache *cache = NULL;
     const uint8_t group = 2;
-    assert_int_equal(rl_cache_new(&tiny, 2, &cache, NULL), RL_OK);
+    const uint32_t groups[] = {2, 1};
+    assert_int_equal(rl_cache_new(&tiny, groups, &cache, NULL), RL_OK);
     assert_int_equal(rl_cache_choose_sets(cache, 0, 0, &group, &err), RL_EINVAL);
     assert_int_equal(rl_cache_choose_sets(cache, 2, 0, &group, &err), RL_EINVAL);
     assert_int_equal(rl_cache_choose_sets(cache, 0, 1, &group, &err), RL_EINVAL);

@@ -1,0 +1,294 @@
+/* The channel by which traced threads hand memory accesses to the traffic model: one shared memory
+ * file, made by the roofline process and inherited by the program, its children and what they exec.
+ *
+ *     header | process areas: the sites of one process | slots: control area and ring of one thread
+ *
+ * A *site* is what translated code knows beforehand of one or several accesses by the same address
+ * registers: sizes, kinds, instructions. A *record* in a ring is then just a site and an address.
+ *
+ * Each ring has one writer and one reader. The writer stores a record, then moves its cursor, which
+ * lies in shared memory: a thread killed at any point leaves only whole records. Every
+ * RLE_TRACE_CHUNK bytes it looks whether the reader has made room, and waits for it if not; when
+ * the reader shows no sign of life for long it stops tracing, counts what is lost and runs on.
+ *
+ * The reader chooses at any time which lines are recorded (struct rle_trace_slot.wanted);
+ * translated code looks there before each record. Within a thread records are in program order;
+ * between threads the order is that in which the reader empties the rings, a few chunks at a time.
+ *
+ * Used by the engine, which has no libc, and by count/traffic.c; everything here is inline. */
+#ifndef RL_COUNT_ENGINE_TRACE_FORMAT_H
+#define RL_COUNT_ENGINE_TRACE_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RLE_TRACE_MAGIC 0x31454341525452ull /* "RTRACE1" */
+#define RLE_TRACE_PAGE  4096u
+
+/** Most processes at a time, sites in one, and threads at a time. */
+#define RLE_TRACE_PROCESSES 1024u
+#define RLE_TRACE_SITES     (1u << 20)
+#define RLE_TRACE_SLOTS     4096u
+
+/** Bytes of a ring, and of the pieces in which room is made. Rings are aligned to a chunk in the
+ * writer's memory, so that the end of a chunk shows in the low bits of the cursor. */
+#define RLE_TRACE_RING  (1u << 20)
+#define RLE_TRACE_CHUNK (1u << 16)
+
+/** The control area of a slot; translated code reaches it through the thread segment. */
+#define RLE_TRACE_AREA 0x10000u
+
+#define RLE_TRACE_PROCESS_BYTES                                                                    \
+    (RLE_TRACE_PAGE + (uint64_t)RLE_TRACE_SITES * sizeof(struct rle_trace_site))
+#define RLE_TRACE_SLOT_BYTES (RLE_TRACE_AREA + (uint64_t)RLE_TRACE_RING)
+
+/* ---- sites ---- */
+
+enum rle_trace_kind {
+    RLE_TRACE_LOAD = 0,
+    RLE_TRACE_STORE = 1,
+    RLE_TRACE_UPDATE = 2,   /**< load and store of the same bytes */
+    RLE_TRACE_NT_STORE = 3, /**< non-temporal */
+};
+
+enum rle_trace_site_flag {
+    RLE_TRACE_MORE = 1,    /**< the next site belongs to the same records */
+    RLE_TRACE_COUNTED = 2, /**< a record's `count` says how many elements of `size` bytes follow
+                              each other from its address on */
+    RLE_TRACE_DOWN = 4,    /**< not set in sites: see rle_trace_record.count */
+};
+
+/** One access; several, linked by RLE_TRACE_MORE, for accesses that one record stands for. */
+struct rle_trace_site {
+    uint32_t block; /**< index in the result's BLOCKS */
+    int32_t offset; /**< of the access from the record's address, bytes */
+    uint32_t size;  /**< bytes */
+    uint16_t insn;  /**< index of the instruction within its block */
+    uint8_t kind;   /**< enum rle_trace_kind */
+    uint8_t flags;  /**< enum rle_trace_site_flag */
+};
+
+struct rle_trace_record {
+    uint64_t address;
+    uint32_t site;  /**< index of its first site */
+    uint32_t count; /**< for RLE_TRACE_COUNTED; otherwise undefined */
+};
+
+/* ---- layout ---- */
+
+struct rle_trace_header {
+    uint64_t magic;
+    uint64_t bytes;     /**< of the whole file */
+    uint32_t full;      /**< 1: every access is wanted and `wanted` is not looked at */
+    uint32_t closed;    /**< 1: the reader has ended in order; nobody reads any more */
+    uint64_t heartbeat; /**< grows while the reader lives */
+};
+
+/** States of process areas and slots; the writer takes a free one, the reader frees it. */
+enum rle_trace_state { RLE_TRACE_FREE = 0, RLE_TRACE_TAKEN = 1, RLE_TRACE_ENDED = 2 };
+
+/** First page of a process area; its sites follow on the next one. */
+struct rle_trace_process {
+    uint32_t state;    /**< enum rle_trace_state */
+    int32_t pid;       /**< of the writer */
+    uint32_t sequence; /**< as in the result file's name */
+    uint32_t n_sites;  /**< valid sites; grows, release order. Site 0 is never used */
+    uint64_t skipped;  /**< accesses in the code that are not traced, because of their form … */
+    uint64_t overflow; /**< … or because sites ran out */
+};
+
+/** Widths of access for which `wanted` exists: all bytes within 16, 64 or 128 of the first. */
+enum { RLE_TRACE_WIDTHS = 3 };
+/** Entries of a table: one for every 16 bytes of a page. */
+enum { RLE_TRACE_GRAIN_SHIFT = 4, RLE_TRACE_GRAINS = 256, RLE_TRACE_GRAINS_PER_LINE = 4 };
+/** Lines that the tables tell apart: numbers modulo so many. */
+enum { RLE_TRACE_CLASSES = RLE_TRACE_GRAINS / RLE_TRACE_GRAINS_PER_LINE };
+
+/** The widest cluster of accesses one record can stand for. */
+enum { RLE_TRACE_WIDTH_MAX = 128 };
+
+/** Control area of a slot. `cursor` is the address the next record goes to, in the writer's memory,
+ * where the ring begins at `ring`. */
+struct rle_trace_slot {
+    /* Written by translated code. */
+    uint64_t cursor;
+    uint64_t staged[6]; /**< arguments of a call into the engine */
+    uint64_t spill[2];
+    uint8_t vector[2][64]; /**< index vector and mask of a gather */
+    /* Written by the engine. */
+    _Alignas(64) uint64_t ring;
+    uint64_t wraps;   /**< times the cursor went back to `ring`; stored after the cursor */
+    uint64_t lost;    /**< records overwritten because nobody read */
+    uint32_t state;   /**< enum rle_trace_state */
+    uint32_t process; /**< index of its process area */
+    uint32_t thread;  /**< engine's slot number of the thread */
+    uint32_t deaf;    /**< 1: the reader is gone, records are thrown away */
+    uint64_t waits;   /**< times the ring was full */
+    /* Written by the reader. */
+    _Alignas(64) uint64_t tail; /**< bytes read since the slot was taken */
+    uint32_t room;              /**< futex word: changes when `tail` does */
+    /* Non-zero where an access of that width, its first byte in that grain of a page, may touch a
+     * line to be recorded. May say yes too often, never too seldom. */
+    _Alignas(64) uint8_t wanted[RLE_TRACE_WIDTHS][RLE_TRACE_GRAINS];
+};
+
+_Static_assert(sizeof(struct rle_trace_site) == 16, "format");
+_Static_assert(sizeof(struct rle_trace_record) == 16, "format");
+_Static_assert(sizeof(struct rle_trace_slot) <= RLE_TRACE_AREA, "format");
+_Static_assert(RLE_TRACE_RING % RLE_TRACE_CHUNK == 0, "format");
+
+/** Offsets in the file. */
+static inline uint64_t rle_trace_process_offset(uint32_t process)
+{
+    return RLE_TRACE_PAGE + (uint64_t)process * RLE_TRACE_PROCESS_BYTES;
+}
+
+static inline uint64_t rle_trace_slot_offset(uint32_t slot)
+{
+    uint64_t first = rle_trace_process_offset(RLE_TRACE_PROCESSES);
+    first = (first + RLE_TRACE_CHUNK - 1) / RLE_TRACE_CHUNK * RLE_TRACE_CHUNK;
+    return first + (uint64_t)slot * RLE_TRACE_SLOT_BYTES;
+}
+
+static inline uint64_t rle_trace_file_bytes(void)
+{
+    return rle_trace_slot_offset(RLE_TRACE_SLOTS);
+}
+
+/* ---- taking and giving back ---- */
+
+/** Take a free process area or slot, if this one is. */
+static inline bool rle_trace_take(uint32_t *state)
+{
+    uint32_t free_state = RLE_TRACE_FREE;
+    return __atomic_compare_exchange_n(state, &free_state, RLE_TRACE_TAKEN, false, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_RELAXED);
+}
+
+/** Begin to write to a slot just taken, whose ring is mapped at `ring`, aligned to a chunk. What
+ * the reader wants is kept. */
+static inline void rle_trace_begin(struct rle_trace_slot *slot, uint64_t ring)
+{
+    __atomic_store_n(&slot->wraps, 0, __ATOMIC_RELAXED);
+    slot->ring = ring;
+    slot->lost = 0;
+    slot->deaf = 0;
+    slot->waits = 0;
+    __atomic_store_n(&slot->cursor, ring, __ATOMIC_RELEASE);
+}
+
+/* ---- the writer ---- */
+
+/** Bytes written since the slot was taken. */
+static inline uint64_t rle_trace_head(const struct rle_trace_slot *slot)
+{
+    for (;;) {
+        uint64_t wraps = __atomic_load_n(&slot->wraps, __ATOMIC_ACQUIRE);
+        uint64_t cursor = __atomic_load_n(&slot->cursor, __ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&slot->wraps, __ATOMIC_ACQUIRE) == wraps)
+            return wraps * RLE_TRACE_RING + (cursor - slot->ring);
+    }
+}
+
+/** What to do when the cursor has reached the end of a chunk. */
+enum rle_trace_full {
+    RLE_TRACE_GO_ON, /**< there is room */
+    RLE_TRACE_WAIT,  /**< none: wait until `room` changes from the value given, then ask again */
+};
+
+/**
+ * The cursor stands at the end of a chunk: step to the next one if the reader has emptied it.
+ *
+ * @param ret_room  for RLE_TRACE_WAIT, the value of `room` to wait on.
+ */
+static inline enum rle_trace_full rle_trace_next_chunk(struct rle_trace_slot *slot,
+                                                       uint32_t *ret_room)
+{
+    *ret_room = __atomic_load_n(&slot->room, __ATOMIC_ACQUIRE);
+    uint64_t head = slot->wraps * RLE_TRACE_RING + (slot->cursor - slot->ring);
+    uint64_t tail = __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
+    if (head + RLE_TRACE_CHUNK - tail > RLE_TRACE_RING)
+        return RLE_TRACE_WAIT;
+    if (slot->cursor == slot->ring + RLE_TRACE_RING) {
+        __atomic_store_n(&slot->cursor, slot->ring, __ATOMIC_RELEASE);
+        __atomic_store_n(&slot->wraps, slot->wraps + 1, __ATOMIC_RELEASE);
+    }
+    return RLE_TRACE_GO_ON;
+}
+
+/** Nobody reads: throw the last chunk away and write it again. */
+static inline void rle_trace_drop_chunk(struct rle_trace_slot *slot)
+{
+    slot->lost += RLE_TRACE_CHUNK / sizeof(struct rle_trace_record);
+    __atomic_store_n(&slot->cursor, slot->cursor - RLE_TRACE_CHUNK, __ATOMIC_RELEASE);
+}
+
+/** Write one record from C. Returns true if the cursor then stands at the end of a chunk, where
+ * rle_trace_next_chunk must be called before the next record. */
+static inline bool rle_trace_write(struct rle_trace_slot *slot, uint64_t address, uint32_t site,
+                                   uint32_t count)
+{
+    struct rle_trace_record *record = (struct rle_trace_record *)slot->cursor; /* NOLINT */
+    record->address = address;
+    record->site = site;
+    record->count = count;
+    __atomic_store_n(&slot->cursor, slot->cursor + sizeof *record, __ATOMIC_RELEASE);
+    return slot->cursor % RLE_TRACE_CHUNK == 0;
+}
+
+/* ---- the reader ---- */
+
+/**
+ * Records that can be read now in one piece.
+ *
+ * @param ring        the ring, as mapped by the reader.
+ * @param ret_n       their number; 0: none at the moment.
+ * @return the first of them; valid until rle_trace_release.
+ */
+static inline const struct rle_trace_record *rle_trace_peek(const struct rle_trace_slot *slot,
+                                                            const void *ring, uint64_t *ret_n)
+{
+    uint64_t head = rle_trace_head(slot);
+    uint64_t tail = slot->tail;
+    uint64_t at = tail % RLE_TRACE_RING;
+    uint64_t bytes = head > tail ? head - tail : 0;
+    if (bytes > RLE_TRACE_RING - at)
+        bytes = RLE_TRACE_RING - at;
+    *ret_n = bytes / sizeof(struct rle_trace_record);
+    return (const struct rle_trace_record *)((const char *)ring + at);
+}
+
+/** Give `n` records back to the writer. Returns true if it may be waiting for the whole chunk that
+ * this made free: then wake it on `room`. */
+static inline bool rle_trace_release(struct rle_trace_slot *slot, uint64_t n)
+{
+    uint64_t before = slot->tail;
+    uint64_t after = before + n * sizeof(struct rle_trace_record);
+    __atomic_store_n(&slot->tail, after, __ATOMIC_RELEASE);
+    if (before / RLE_TRACE_CHUNK == after / RLE_TRACE_CHUNK)
+        return false;
+    __atomic_add_fetch(&slot->room, 1, __ATOMIC_ACQ_REL);
+    return true;
+}
+
+/**
+ * Say which lines a thread shall record: those whose number modulo RLE_TRACE_CLASSES has its bit
+ * set. May be called at any time; records already in the ring were chosen before.
+ */
+static inline void rle_trace_want(struct rle_trace_slot *slot, uint64_t classes)
+{
+    static const unsigned width[RLE_TRACE_WIDTHS] = {16, 64, RLE_TRACE_WIDTH_MAX};
+    for (unsigned w = 0; w < RLE_TRACE_WIDTHS; w++)
+        for (unsigned grain = 0; grain < RLE_TRACE_GRAINS; grain++) {
+            unsigned first = grain / RLE_TRACE_GRAINS_PER_LINE;
+            unsigned last_byte = ((grain + 1) << RLE_TRACE_GRAIN_SHIFT) - 2 + width[w];
+            unsigned last = (last_byte >> RLE_TRACE_GRAIN_SHIFT) / RLE_TRACE_GRAINS_PER_LINE;
+            uint8_t any = 0;
+            for (unsigned line = first; line <= last; line++)
+                any |= classes >> line % RLE_TRACE_CLASSES & 1;
+            __atomic_store_n(&slot->wanted[w][grain], any, __ATOMIC_RELAXED);
+        }
+}
+
+#endif

@@ -1,0 +1,408 @@
+#include "count/sampling.h"
+
+#include "base/error.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    DEFAULT_FIXED = 4,
+    DEFAULT_ROTATING = 2,
+    LEAST_CLASSES = 16, /* with fewer a draw says little: follow everything */
+    LEAST_GROUPS = 4,   /* groups of turns below which their disagreement says nothing */
+    LINE = RL_CACHE_LINE_BYTES,
+};
+
+/* Student's t at 97.5 %, by degrees of freedom. */
+static const double student[] = {INFINITY, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36,
+                                 2.31,     2.26,  2.23, 2.20, 2.18, 2.16, 2.14, 2.13};
+
+/* Chosen on simulated programs such that the stated error is never below the true one (see the
+ * tests): disagreement of few samples is itself uncertain, … */
+static const double SAFETY = 2.5;
+/* … samples may agree by chance where a few sets behave unlike the others, … */
+static const double LEAST_ERROR = 0.015;
+/* … and few lines seen allow no fine statement: 2 / sqrt(lines). */
+static const double COUNT_ERROR = 2.0;
+/* If the fixed classes miss more than this of L1's lines, what they say of outer levels is void. */
+static const double MOSTLY_UNSEEN = 0.5;
+/* Turns that disagree at L1 show that classes are unequal, even if the fixed ones agree by chance;
+ * this part of their disagreement is the least error of outer levels. */
+static const double UNEQUAL = 0.1;
+/* Lines that may have gone unseen though none was: the rule of three. */
+static const double UNSEEN_LINES = 3.0;
+
+void rl_sampling_options_default(struct rl_sampling_options *options)
+{
+    *options = (struct rl_sampling_options){
+        .n_fixed = DEFAULT_FIXED, .n_rotating = DEFAULT_ROTATING, .seed = 1};
+}
+
+/* splitmix64 */
+static uint64_t draw(struct rl_sampling *s)
+{
+    uint64_t z = s->random += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static void shuffle(struct rl_sampling *s, uint8_t *items, uint32_t n)
+{
+    for (uint32_t i = n; i > 1; i--) {
+        uint32_t j = (uint32_t)(draw(s) % i);
+        uint8_t item = items[i - 1];
+        items[i - 1] = items[j];
+        items[j] = item;
+    }
+}
+
+static uint32_t common_divisor(uint32_t a, uint32_t b)
+{
+    while (b) {
+        uint32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+enum rl_status rl_sampling_init(struct rl_sampling *sampling,
+                                const struct rl_cache_geometry *geometry,
+                                const struct rl_sampling_options *options, struct rl_error *err)
+{
+    RL_TRY(rl_cache_check(geometry, err));
+    if (!options->full && (options->n_fixed < 2 || options->n_fixed > RL_SAMPLING_FIXED_MAX))
+        return rl_fail(err, RL_EINVAL, "%u fixed classes; 2 to %d are possible", options->n_fixed,
+                       RL_SAMPLING_FIXED_MAX);
+    if (!options->full &&
+        (options->n_rotating < 1 || options->n_rotating > RL_SAMPLING_ROTATING_MAX))
+        return rl_fail(err, RL_EINVAL, "%u rotating classes; 1 to %d are possible",
+                       options->n_rotating, RL_SAMPLING_ROTATING_MAX);
+    struct rl_sampling s = {.geometry = *geometry, .classes = RL_SAMPLING_CLASSES};
+    for (uint32_t k = 0; k < geometry->n_levels; k++)
+        s.classes = common_divisor(s.classes, geometry->level[k].sets);
+    s.full = options->full || s.classes < LEAST_CLASSES ||
+             options->n_fixed + options->n_rotating + 1 > s.classes / 2;
+    if (!s.full) {
+        s.n_fixed = options->n_fixed;
+        s.n_rotating = options->n_rotating;
+        s.random = options->seed;
+        uint8_t all[RL_SAMPLING_CLASSES];
+        for (uint32_t i = 0; i < s.classes; i++)
+            all[i] = (uint8_t)i;
+        shuffle(&s, all, s.classes);
+        memcpy(s.fixed, all, s.n_fixed);
+        memcpy(s.turn, all + s.n_fixed, s.classes - s.n_fixed);
+        s.next_turn = 0;
+    }
+    *sampling = s;
+    return RL_OK;
+}
+
+/* ---- groups: fixed classes, then at the first level groups of turns and preparation; exact last
+ * ---- */
+
+static uint32_t preparing(const struct rl_sampling *s)
+{
+    return s->n_fixed + RL_SAMPLING_GROUPS;
+}
+
+uint8_t rl_sampling_exact_group(const struct rl_sampling *sampling, uint32_t level)
+{
+    if (sampling->full)
+        return 0;
+    return (uint8_t)(level == 0 ? preparing(sampling) + 1 : sampling->n_fixed);
+}
+
+void rl_sampling_groups(const struct rl_sampling *sampling, uint32_t ret_n_groups[])
+{
+    for (uint32_t k = 0; k < sampling->geometry.n_levels; k++)
+        ret_n_groups[k] = rl_sampling_exact_group(sampling, k) + 1u;
+}
+
+uint32_t rl_sampling_flows(const struct rl_sampling *sampling)
+{
+    uint32_t flows = 0;
+    for (uint32_t k = 0; k < sampling->geometry.n_levels; k++)
+        flows += rl_sampling_exact_group(sampling, k) + 1u;
+    return flows;
+}
+
+/* ---- steps ---- */
+
+static uint64_t bits_of(const struct rl_sampling *s, uint32_t class)
+{
+    uint64_t bits = 0;
+    for (uint32_t i = class; i < RL_SAMPLING_CLASSES; i += s->classes)
+        bits |= 1ull << i;
+    return bits;
+}
+
+uint64_t rl_sampling_wanted(const struct rl_sampling *sampling)
+{
+    if (sampling->full || !sampling->thinned)
+        return UINT64_MAX;
+    uint64_t wanted = 0;
+    for (uint32_t i = 0; i < sampling->n_fixed; i++)
+        wanted |= bits_of(sampling, sampling->fixed[i]);
+    for (uint32_t i = 0; i < sampling->n_active; i++)
+        wanted |= bits_of(sampling, sampling->active[i]);
+    return wanted;
+}
+
+/* The class whose turn it is; a new order once all had theirs. A class still active is passed over.
+ */
+static uint8_t next_class(struct rl_sampling *s)
+{
+    for (;;) {
+        if (s->next_turn == 0)
+            shuffle(s, s->turn, s->classes - s->n_fixed);
+        uint8_t class = s->turn[s->next_turn];
+        s->next_turn = (s->next_turn + 1) % (s->classes - s->n_fixed);
+        bool active = false;
+        for (uint32_t i = 0; i < s->n_active; i++)
+            active |= s->active[i] == class;
+        if (!active)
+            return class;
+    }
+}
+
+static struct rl_sampling_change begin_turn(struct rl_sampling *s)
+{
+    uint8_t class = next_class(s);
+    s->active[s->n_active] = class;
+    s->active_group[s->n_active] = (uint8_t)(s->turns++ % RL_SAMPLING_GROUPS);
+    s->n_active++;
+    return (struct rl_sampling_change){class, (uint8_t)preparing(s), RL_CACHE_OUT, false};
+}
+
+static uint32_t thin_out(struct rl_sampling *s, struct rl_sampling_change changes[])
+{
+    uint32_t n = 0;
+    for (uint32_t class = 0; class < s->classes; class ++) {
+        struct rl_sampling_change change = {(uint8_t) class, RL_CACHE_OUT, RL_CACHE_OUT, true};
+        for (uint32_t i = 0; i < s->n_fixed; i++)
+            if (s->fixed[i] == class)
+                change.first_group = change.outer_group = (uint8_t)i;
+        changes[n++] = change;
+    }
+    s->thinned = true;
+    /* All contents are known at this moment, so the first turns need no preparation. */
+    while (s->n_active <= s->n_rotating) {
+        struct rl_sampling_change change = begin_turn(s);
+        if (s->n_active <= s->n_rotating)
+            change.first_group = (uint8_t)(s->n_fixed + s->active_group[s->n_active - 1]);
+        changes[change.class].first_group = change.first_group;
+    }
+    return n;
+}
+
+uint32_t rl_sampling_step(struct rl_sampling *sampling, struct rl_sampling_change ret_changes[])
+{
+    struct rl_sampling *s = sampling;
+    if (s->full)
+        return 0;
+    if (!s->thinned)
+        return thin_out(s, ret_changes);
+    for (uint32_t i = 0; i < s->n_rotating; i++)
+        s->measured[s->active_group[i]]++;
+    ret_changes[0] = (struct rl_sampling_change){s->active[0], RL_CACHE_OUT, RL_CACHE_OUT, false};
+    s->n_active--;
+    memmove(s->active, s->active + 1, s->n_active);
+    memmove(s->active_group, s->active_group + 1, s->n_active);
+    uint32_t ready = s->n_active - 1;
+    ret_changes[1] = (struct rl_sampling_change){
+        s->active[ready], (uint8_t)(s->n_fixed + s->active_group[ready]), RL_CACHE_OUT, false};
+    ret_changes[2] = begin_turn(s);
+    return 3;
+}
+
+void rl_sampling_apply(const struct rl_sampling *sampling, struct rl_cache *cache, uint32_t core,
+                       struct rl_sampling_change change)
+{
+    const struct rl_cache_geometry *g = &sampling->geometry;
+    for (uint32_t k = 0; k < (change.beyond ? g->n_levels : 1); k++)
+        for (uint32_t set = change.class; set < g->level[k].sets; set += sampling->classes)
+            rl_cache_choose_set(cache, k, core, set,
+                                k == 0 ? change.first_group : change.outer_group);
+}
+
+enum rl_status rl_sampling_attach(const struct rl_sampling *sampling, struct rl_cache *cache,
+                                  uint32_t core, struct rl_error *err)
+{
+    const struct rl_sampling *s = sampling;
+    for (uint32_t k = 0; k < s->geometry.n_levels; k++) {
+        const struct rl_cache_level *level = &s->geometry.level[k];
+        if (s->full || (level->shared && core > 0))
+            continue;
+        uint8_t *group = malloc(level->sets);
+        if (!group)
+            return rl_fail(err, RL_ENOMEM, "no memory for the sets of L%u", k + 1);
+        memset(group, s->thinned ? RL_CACHE_OUT : rl_sampling_exact_group(s, k), level->sets);
+        enum rl_status status = rl_cache_choose_sets(cache, k, core, group, err);
+        free(group);
+        RL_TRY(status);
+    }
+    for (uint32_t i = 0; s->thinned && i < s->n_fixed; i++)
+        rl_sampling_apply(s, cache, core,
+                          (struct rl_sampling_change){s->fixed[i], (uint8_t)i, (uint8_t)i, true});
+    for (uint32_t i = 0; s->thinned && i < s->n_active; i++) {
+        bool ready = i + 1 < s->n_active;
+        uint32_t group = ready ? s->n_fixed + s->active_group[i] : preparing(s);
+        rl_sampling_apply(
+            s, cache, core,
+            (struct rl_sampling_change){s->active[i], (uint8_t)group, RL_CACHE_OUT, false});
+    }
+    return RL_OK;
+}
+
+/* ---- estimates ---- */
+
+static double lines_of(const struct rl_cache_flow *flow)
+{
+    return (double)rl_cache_flow_bytes(flow) / LINE;
+}
+
+static void add_scaled(struct rl_traffic_value *value, const struct rl_cache_flow *flow,
+                       double factor)
+{
+    value->read_bytes += factor * LINE * (double)flow->reads;
+    value->allocate_bytes += factor * LINE * (double)flow->allocates;
+    value->writeback_bytes += factor * LINE * (double)(flow->writebacks + flow->castouts);
+    value->nt_bytes += factor * (double)flow->nt_bytes;
+}
+
+/* Mean of n samples, and half the width of the interval for it that their disagreement gives.
+ * `share` is the part of the whole population that the samples are. */
+static double mean_and_doubt(const double sample[], uint32_t n, double share, double *ret_mean)
+{
+    double mean = 0;
+    double square = 0;
+    for (uint32_t i = 0; i < n; i++)
+        mean += sample[i] / n;
+    for (uint32_t i = 0; i < n; i++)
+        square += (sample[i] - mean) * (sample[i] - mean);
+    *ret_mean = mean;
+    if (n < 2)
+        return INFINITY;
+    double deviation = sqrt(square / (n - 1) / n * (1 - share));
+    return deviation > 0 ? SAFETY * student[n - 1] * deviation : 0;
+}
+
+/* Lines outside the exact phase, by one way of estimating, with absolute error. */
+struct estimate {
+    double lines;
+    double error;
+    double seen; /* lines in the samples */
+};
+
+static struct estimate from_fixed(const struct rl_sampling *s, const struct rl_cache_flow flow[])
+{
+    double sample[RL_SAMPLING_FIXED_MAX];
+    double mean;
+    struct estimate e = {0};
+    for (uint32_t i = 0; i < s->n_fixed; i++) {
+        sample[i] = lines_of(&flow[i]);
+        e.seen += sample[i];
+    }
+    double doubt = mean_and_doubt(sample, s->n_fixed, (double)s->n_fixed / s->classes, &mean);
+    e.lines = s->classes * mean;
+    e.error = s->classes * doubt;
+    return e;
+}
+
+/* Over the classes that are not fixed. Each group's lines are related to the steps it had. */
+static struct estimate from_turns(const struct rl_sampling *s, const struct rl_cache_flow flow[])
+{
+    double sample[RL_SAMPLING_GROUPS];
+    double mean;
+    uint32_t n = 0;
+    uint64_t steps = 0;
+    struct estimate e = {0};
+    for (uint32_t g = 0; g < RL_SAMPLING_GROUPS; g++) {
+        double lines = lines_of(&flow[s->n_fixed + g]);
+        e.seen += lines;
+        steps += s->measured[g];
+        if (s->measured[g])
+            sample[n++] = lines / (double)s->measured[g];
+    }
+    e.lines = e.seen * (s->classes - s->n_fixed) / s->n_rotating;
+    e.error = INFINITY;
+    if (n < LEAST_GROUPS || steps < 2 * RL_SAMPLING_GROUPS)
+        return e;
+    double doubt = mean_and_doubt(sample, n, 0, &mean);
+    e.error = mean > 0 ? e.lines * doubt / mean : 0;
+    return e;
+}
+
+/* The share of L1's lines that the fixed classes fail to see, beyond what chance explains: so much
+ * may be missing from the outer levels too. */
+static double unseen_share(const struct rl_sampling *s, const struct estimate *turns,
+                           const struct rl_cache_flow first[])
+{
+    struct estimate fixed = from_fixed(s, first);
+    double low = turns->lines / (1 + turns->error / fmax(turns->lines, 1));
+    double high = fixed.lines + fmin(fixed.error, fixed.lines);
+    return low > high ? (low - high) / low : 0;
+}
+
+static double error_of(const struct estimate *e, double factor)
+{
+    double least = fmax(LEAST_ERROR, e->seen > 0 ? COUNT_ERROR / sqrt(e->seen) : 0) * e->lines;
+    return fmax(fmax(e->error, least), UNSEEN_LINES * factor);
+}
+
+/* Beyond L1: the fixed classes alone; turns at L1 tell whether those are like the others. */
+static double outer_error(const struct rl_sampling *s, const struct rl_cache_flow first[],
+                          const struct rl_cache_flow flow[], double factor)
+{
+    struct estimate e = from_fixed(s, flow);
+    struct estimate turns = from_turns(s, first);
+    double error = error_of(&e, factor);
+    if (isinf(turns.error))
+        return error;
+    double share = unseen_share(s, &turns, first);
+    double unequal = turns.lines > 0 ? UNEQUAL * turns.error / turns.lines : 0;
+    return fmax(error, unequal * e.lines) +
+           share * (share > MOSTLY_UNSEEN ? turns.lines + turns.error : e.lines);
+}
+
+static double add_first(const struct rl_sampling *s, const struct rl_cache_flow flow[],
+                        struct rl_traffic_value *value)
+{
+    struct estimate e = from_turns(s, flow);
+    double factor = (double)(s->classes - s->n_fixed) / s->n_rotating;
+    bool few_turns = isinf(e.error);
+    if (few_turns) {
+        e = from_fixed(s, flow);
+        factor = (double)s->classes / s->n_fixed;
+    }
+    for (uint32_t i = 0; i < s->n_fixed; i++)
+        add_scaled(value, &flow[i], few_turns ? factor : 1);
+    for (uint32_t g = 0; g < RL_SAMPLING_GROUPS && !few_turns; g++)
+        add_scaled(value, &flow[s->n_fixed + g], factor);
+    return error_of(&e, factor);
+}
+
+void rl_sampling_estimate(const struct rl_sampling *sampling, const struct rl_cache_flow account[],
+                          uint32_t level, struct rl_traffic_value *ret_value)
+{
+    const struct rl_sampling *s = sampling;
+    const struct rl_cache_flow *flow = account;
+    for (uint32_t k = 0; k < level; k++)
+        flow += rl_sampling_exact_group(s, k) + 1u;
+    struct rl_traffic_value value = {0};
+    add_scaled(&value, &flow[rl_sampling_exact_group(s, level)], 1);
+    if (s->thinned && level == 0) {
+        value.error_bytes = LINE * add_first(s, flow, &value);
+    } else if (s->thinned) {
+        double factor = (double)s->classes / s->n_fixed;
+        for (uint32_t i = 0; i < s->n_fixed; i++)
+            add_scaled(&value, &flow[i], factor);
+        value.error_bytes = LINE * outer_error(s, account, flow, factor);
+    }
+    value.bytes = value.read_bytes + value.allocate_bytes + value.writeback_bytes + value.nt_bytes;
+    *ret_value = value;
+}

@@ -1,0 +1,147 @@
+/* Which cache lines to follow, and what the followed ones say about all of them, error included.
+ *
+ * Lines are divided into classes by the low bits of their number, such that a class is a whole
+ * number of sets at every level: what happens in one class is independent of the others, and a
+ * cache model that follows some classes is exact for those.
+ *
+ *  - The first accesses are all followed ("exact"), so short programs and start-up cost no
+ * accuracy.
+ *  - Then a few classes, drawn at random, are followed to the end ("fixed"). Beyond L1 a cache
+ *    remembers for long, so this is the only way to know its contents; each class is one estimate,
+ *    and their disagreement is the error.
+ *  - L1 has few sets, and programs treat them unequally (a stack line, a table), but it forgets
+ *    within microseconds. So further classes take turns ("rotating"): followed for a while to know
+ *    the contents, then counted. Turns go to eight groups one after the other; each group is one
+ *    estimate, and their disagreement is the error.
+ *
+ * Turns change with time, never with the number of records, or busy sets would have short turns.
+ * Pure: no clock, no threads. Used by traffic.c. */
+#ifndef RL_COUNT_SAMPLING_H
+#define RL_COUNT_SAMPLING_H
+
+#include "decode/cache_model.h"
+
+#include <roofline/error.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    RL_SAMPLING_CLASSES = 64, /**< of lines: number modulo this */
+    RL_SAMPLING_GROUPS = 8,   /**< of turns */
+    RL_SAMPLING_FIXED_MAX = 16,
+    RL_SAMPLING_ROTATING_MAX = 8,
+    RL_SAMPLING_FLOWS_MAX = RL_CACHE_LEVELS_MAX * (RL_SAMPLING_FIXED_MAX + RL_SAMPLING_GROUPS + 2),
+};
+
+struct rl_sampling_options {
+    bool full;           /**< follow everything; the rest is then unused */
+    uint32_t n_fixed;    /**< 2 .. RL_SAMPLING_FIXED_MAX of the 64 classes */
+    uint32_t n_rotating; /**< counted at a time, 1 .. RL_SAMPLING_ROTATING_MAX */
+    uint64_t seed;       /**< of the draws */
+};
+
+/** Four fixed, two rotating, seed 1. */
+void rl_sampling_options_default(struct rl_sampling_options *options);
+
+/** The state of the draw. Plain data; treat as read-only outside sampling.c. */
+struct rl_sampling {
+    struct rl_cache_geometry geometry;
+    bool full;        /**< everything is followed to the end */
+    bool thinned;     /**< the exact phase is over */
+    uint32_t classes; /**< lines are told apart modulo this many: 64, or a divisor of it */
+    uint32_t n_fixed;
+    uint32_t n_rotating;
+    uint64_t random;
+    uint8_t fixed[RL_SAMPLING_FIXED_MAX];
+    uint8_t turn[RL_SAMPLING_CLASSES]; /**< the other classes in the order of their turns */
+    uint32_t next_turn;
+    uint64_t turns;                               /**< begun so far */
+    uint64_t measured[RL_SAMPLING_GROUPS];        /**< steps a class of that group was counted */
+    uint8_t active[RL_SAMPLING_ROTATING_MAX + 1]; /**< rotating classes, oldest first … */
+    uint8_t active_group[RL_SAMPLING_ROTATING_MAX + 1]; /**< … and their groups */
+    uint32_t n_active; /**< the last one is being prepared, the others are counted */
+};
+
+/** What becomes of one class from a moment on, at the first level and beyond. */
+struct rl_sampling_change {
+    uint8_t class;
+    uint8_t first_group; /**< as for rl_cache_choose_set; RL_CACHE_OUT: not followed */
+    uint8_t outer_group;
+    bool beyond; /**< the outer levels change too; else only the first one does */
+};
+
+/** Changes that one call can cause. */
+enum { RL_SAMPLING_CHANGES_MAX = RL_SAMPLING_CLASSES };
+
+/**
+ * Prepare a draw; begins with the exact phase.
+ *
+ * A geometry whose sets share no useful divisor, or in which too few classes would remain to draw
+ * from, is followed in full: see sampling->full.
+ * @return RL_OK; RL_EINVAL for a geometry no model can have or options out of range.
+ */
+enum rl_status rl_sampling_init(struct rl_sampling *sampling,
+                                const struct rl_cache_geometry *geometry,
+                                const struct rl_sampling_options *options, struct rl_error *err);
+
+/** Groups each level's boundary has in the cache model: [n_levels], for rl_cache_new. */
+void rl_sampling_groups(const struct rl_sampling *sampling, uint32_t ret_n_groups[]);
+
+/** Flows in one account of that model. */
+uint32_t rl_sampling_flows(const struct rl_sampling *sampling);
+
+/** The group in which the exact phase counts, at the first level and beyond: all sets begin in it.
+ */
+uint8_t rl_sampling_exact_group(const struct rl_sampling *sampling, uint32_t level);
+
+/** Classes to be recorded now, one bit each, for lines modulo 64. */
+uint64_t rl_sampling_wanted(const struct rl_sampling *sampling);
+
+/**
+ * Go one step on: the first ends the exact phase, every further one begins a new turn. Steps are to
+ * take equal times, some tens of thousands of accesses or more. Nothing happens if `full`.
+ *
+ * @param ret_changes  [RL_SAMPLING_CHANGES_MAX] to be applied to the model, in this order.
+ * @return how many.
+ */
+uint32_t rl_sampling_step(struct rl_sampling *sampling, struct rl_sampling_change ret_changes[]);
+
+/** Apply a change to one core of a model. */
+void rl_sampling_apply(const struct rl_sampling *sampling, struct rl_cache *cache, uint32_t core,
+                       struct rl_sampling_change change);
+
+/** Let a model, or (from the second core on) one core of it, begin where the draw stands now. */
+enum rl_status rl_sampling_attach(const struct rl_sampling *sampling, struct rl_cache *cache,
+                                  uint32_t core, struct rl_error *err);
+
+/** Bytes across one boundary, over all classes. */
+struct rl_traffic_value {
+    double read_bytes;
+    double allocate_bytes;
+    double writeback_bytes; /**< clean lines moved to a victim level included */
+    double nt_bytes;
+    double bytes;       /**< their sum */
+    double error_bytes; /**< half-width of an interval that holds the true sum at least 19 times out
+                             of 20; 0 if exact; INFINITY if nothing can be said */
+};
+
+/** Above this relative error a value must be called unreliable. */
+#define RL_TRAFFIC_RELIABLE 0.10
+
+/** Whether a value may be shown without a warning. */
+static inline bool rl_traffic_reliable(const struct rl_traffic_value *value)
+{
+    return value->error_bytes <= RL_TRAFFIC_RELIABLE * value->bytes;
+}
+
+/**
+ * Bytes and their error from an account, or from a sum of accounts (sum flow by flow; errors do not
+ * add, so estimate the sum).
+ *
+ * @param account  [rl_sampling_flows].
+ * @param level    boundary between level `level` and the next one outward, 0 .. n_levels-1.
+ */
+void rl_sampling_estimate(const struct rl_sampling *sampling, const struct rl_cache_flow account[],
+                          uint32_t level, struct rl_traffic_value *ret_value);
+
+#endif
