@@ -181,6 +181,14 @@ static uint8_t rank_of(const char *name, const GElf_Sym *symbol)
     return (uint8_t)(rank + strspn(name, "_") % 8);
 }
 
+/* Labels without a type may stand for data that shares a segment with code. */
+static bool is_in_code_section(Elf *elf, GElf_Word section)
+{
+    GElf_Shdr header;
+    Elf_Scn *scn = elf ? elf_getscn(elf, section) : NULL;
+    return scn && gelf_getshdr(scn, &header) && (header.sh_flags & SHF_EXECINSTR);
+}
+
 static bool is_code(const struct object *object, const GElf_Sym *symbol, const char *name,
                     uint64_t address)
 {
@@ -203,10 +211,12 @@ static bool add_symbols(struct object *object, struct function_table *table)
         GElf_Sym symbol;
         GElf_Addr address;
         GElf_Word section;
+        Elf *elf = NULL;
         const char *name =
-            dwfl_module_getsym_info(object->module, i, &symbol, &address, &section, NULL, NULL);
+            dwfl_module_getsym_info(object->module, i, &symbol, &address, &section, &elf, NULL);
         address -= object->bias;
-        if (!is_code(object, &symbol, name, address))
+        if (!is_code(object, &symbol, name, address) ||
+            (GELF_ST_TYPE(symbol.st_info) == STT_NOTYPE && !is_in_code_section(elf, section)))
             continue;
         uint64_t size = symbol.st_size <= INT64_MAX ? symbol.st_size : 0;
         any |= GELF_ST_TYPE(symbol.st_info) == STT_FUNC;
