@@ -109,8 +109,26 @@ static void exec_as_script(const char *file, const char *const *argv, const char
     free(args);
 }
 
-static _Noreturn void run_child(const char *file, const char *const *argv, const char *const *envp,
-                                const sigset_t *mask, int go_fd, int failed_fd)
+static void discard_outputs(void)
+{
+    int null = open("/dev/null", O_WRONLY);
+    if (null < 0)
+        return;
+    dup2(null, STDOUT_FILENO);
+    dup2(null, STDERR_FILENO);
+    if (null > STDERR_FILENO)
+        close(null);
+}
+
+/** What the forked child needs to become the program. */
+struct image {
+    const char *file;
+    const char *const *argv, *const *envp;
+    bool discard_output;
+    sigset_t mask;
+};
+
+static _Noreturn void run_child(const struct image *image, int go_fd, int failed_fd)
 {
     char byte;
     ssize_t n;
@@ -118,17 +136,19 @@ static _Noreturn void run_child(const char *file, const char *const *argv, const
         ;
     if (n != 1)
         _exit(127);
-    sigprocmask(SIG_SETMASK, mask, NULL);
-    execve(file, (char *const *)argv, (char *const *)envp);
+    if (image->discard_output)
+        discard_outputs();
+    sigprocmask(SIG_SETMASK, &image->mask, NULL);
+    execve(image->file, (char *const *)image->argv, (char *const *)image->envp);
     int why = errno;
-    if (why == ENOEXEC && !is_elf(file))
-        exec_as_script(file, argv, envp);
+    if (why == ENOEXEC && !is_elf(image->file))
+        exec_as_script(image->file, image->argv, image->envp);
     while (write(failed_fd, &why, sizeof why) < 0 && errno == EINTR)
         ;
     _exit(127);
 }
 
-enum rl_status rl_child_start(const char *const *argv, const char *const *envp,
+enum rl_status rl_child_start(const char *const *argv, const char *const *envp, bool discard_output,
                               struct rl_child *ret_child, struct rl_error *err)
 {
     char file[PATH_MAX] = "";
@@ -158,7 +178,8 @@ enum rl_status rl_child_start(const char *const *argv, const char *const *envp,
     child.pid = child.signal_fd < 0 ? -1 : fork();
     if (child.pid == 0) {
         close(go[1]);
-        run_child(file, argv, envp, &child.old_mask, go[0], failed[1]);
+        struct image image = {file, argv, envp, discard_output, child.old_mask};
+        run_child(&image, go[0], failed[1]);
     }
     int why = errno;
     close(go[0]), close(failed[1]);

@@ -40,10 +40,11 @@ struct rl_child_end {
  *
  * @param argv  NULL-terminated; argv[0] without a slash is looked up in PATH of `envp`.
  * @param envp  NULL-terminated environment of the program.
+ * @param discard_output  its standard output and error go to /dev/null.
  * @return RL_OK: end with rl_child_finish. RL_ESYS if the file cannot be executed (found before
  *         forking where possible); RL_EINVAL for an empty argv.
  */
-enum rl_status rl_child_start(const char *const *argv, const char *const *envp,
+enum rl_status rl_child_start(const char *const *argv, const char *const *envp, bool discard_output,
                               struct rl_child *ret_child, struct rl_error *err);
 
 /** Let it exec. @return RL_OK once the new image runs; RL_ESYS with the reason if exec failed (the

@@ -161,10 +161,13 @@ static enum rl_status choose_method(struct run *run, struct rl_error *err)
 static enum rl_status watch(struct run *run, struct rl_child *child, struct rl_error *err)
 {
     bool ended = false;
+    int number = 0;
     while (!ended) {
         size_t n_fds = 0;
         struct pollfd *fds = run->perf ? perf_fds(run->perf, &n_fds) : NULL;
-        RL_TRY(rl_child_wait(child, fds, n_fds, ROUND_MS, &ended, NULL, err));
+        RL_TRY(rl_child_wait(child, fds, n_fds, ROUND_MS, &ended, &number, err));
+        if (number)
+            run->samples.interrupted_by = number;
         if (run->perf) {
             perf_drop_ended(run->perf);
             RL_TRY(perf_drain(run->perf, run->collector, false, err));
@@ -205,6 +208,9 @@ static enum rl_status conclude(struct run *run, struct rl_error *err)
     }
     if (run->preload)
         RL_TRY(preload_read(run->preload, s, run->collector, run->start_ns, err));
+    /* Only perf tells of ends; what has none yet was still running. */
+    for (size_t i = 1; run->perf && i < s->n_process; i++)
+        s->children_left |= s->process[i].end_s < 0;
     struct collector *collector = run->collector;
     run->collector = NULL;
     RL_TRY(collector_finish(collector, end_ns, err));
@@ -228,7 +234,7 @@ static enum rl_status start_and_watch(struct run *run, const char *const *argv,
 {
     struct rl_child child;
     struct rl_child_end end = {0};
-    RL_TRY(rl_child_start(argv, envp, &child, err));
+    RL_TRY(rl_child_start(argv, envp, run->options->discard_output, &child, err));
     enum rl_status status = run_child(run, &child, err);
     /* Whatever failed here must not leave the program unwatched: it is ended. */
     enum rl_status finish = rl_child_finish(&child, status == RL_OK ? &end : NULL, err);

@@ -42,6 +42,7 @@ struct rl_sample_options {
      * of other tools. NULL: do without. */
     const char *preload;
     bool regions;            /**< time marked regions */
+    bool discard_output;     /**< the program's standard output and error go to /dev/null */
     const char *scratch_dir; /**< directory for shared files; NULL: /dev/shm, else /tmp */
     /** Called about ten times a second from the calling thread; may be NULL. */
     void (*progress)(void *context, double elapsed_s);
@@ -124,12 +125,13 @@ struct rl_sample_region_wall {
 struct rl_samples {
     enum rl_sample_method method; /**< what was really used; never RL_SAMPLE_AUTO */
     unsigned rate_hz;
-    double elapsed_s; /**< exec to end of the program */
-    double user_s;    /**< of the program and the children it waited for */
-    double system_s;  /**< likewise */
-    double sampled_s; /**< CPU time the buckets sum to */
-    uint64_t n_lost;  /**< samples that were taken but lost */
-    int wait_status;  /**< as wait(2) gives it */
+    double elapsed_s;   /**< exec to end of the program */
+    double user_s;      /**< of the program and the children it waited for */
+    double system_s;    /**< likewise */
+    double sampled_s;   /**< CPU time the buckets sum to */
+    uint64_t n_lost;    /**< samples that were taken but lost */
+    int wait_status;    /**< as wait(2) gives it */
+    int interrupted_by; /**< signal that asked the caller to end meanwhile; 0 none */
     uint64_t max_rss_bytes;
     unsigned max_threads; /**< most threads seen on CPUs within one period */
     double mean_threads;  /**< CPU time per wall time with at least one thread on a CPU */
@@ -215,24 +217,5 @@ struct rl_sample_time {
 enum rl_status rl_samples_group(const struct rl_samples *samples, const uint32_t *group_of_bucket,
                                 size_t n_group, struct rl_sample_time *ret_time,
                                 struct rl_error *err);
-
-/** One function of a JIT compiler's map file (/tmp/perf-PID.map). */
-struct rl_jit_symbol {
-    uint64_t start, size;
-    char *name;
-    size_t line; /**< in the file; later entries replace earlier ones at the same address */
-};
-
-struct rl_jit_map {
-    struct rl_jit_symbol *symbol; /**< ascending by start, then by line */
-    size_t n_symbol;
-};
-
-/** Read a map file. Lines that are not "START SIZE NAME" in hexadecimal are skipped.
- * @return RL_OK; RL_ESYS if it cannot be read; RL_ENOMEM. */
-enum rl_status rl_jit_map_load(const char *path, struct rl_jit_map *ret_map, struct rl_error *err);
-void rl_jit_map_release(struct rl_jit_map *map);
-/** The newest function that covers `address`, borrowed; NULL if none does. */
-const struct rl_jit_symbol *rl_jit_map_find(const struct rl_jit_map *map, uint64_t address);
 
 #endif

@@ -1,0 +1,39 @@
+/* The counting run: the program once more, with the counting engine preloaded. */
+#ifndef RL_PROFILE_COUNTING_H
+#define RL_PROFILE_COUNTING_H
+
+#include "profile/profile.h"
+
+/** One counting run; all-zero is valid. */
+struct counting {
+    char directory[256]; /**< scratch, with the result files; empty: none */
+    char **file;         /**< [n_file] paths of result files */
+    size_t n_file;
+    double elapsed_s;
+    int wait_status;
+    int interrupted_by; /**< signal that asked the caller to end meanwhile; 0 none */
+};
+
+/** Can the engine be used at all? @return RL_OK, or RL_EUNAVAIL with the reason. */
+enum rl_status counting_probe(const char *engine, struct rl_error *err);
+
+struct counting_options {
+    const char *engine;
+    enum rl_profile_traffic traffic;
+    const char *scratch_dir;
+    bool discard_output;
+    void (*progress)(void *context, double elapsed_s);
+    void *context;
+};
+
+/**
+ * @param ret  release with counting_release, which removes the result files.
+ * @return RL_OK whatever the program's own status; RL_EUNAVAIL if the engine left no result (with
+ *         the likely reason); else as rl_sample_run.
+ */
+enum rl_status counting_run(const char *const *argv, const char *const *envp,
+                            const struct counting_options *options, struct counting *ret,
+                            struct rl_error *err);
+void counting_release(struct counting *counting);
+
+#endif

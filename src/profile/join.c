@@ -1,0 +1,382 @@
+#include "base/array.h"
+#include "base/error.h"
+#include "profile/place.h"
+#include "profile/profile.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A kernel whose time is known no better than this is listed, but should not be placed. */
+#define MAX_TIME_SPREAD 0.10
+/* Functions without time are shown if they did at least this part of the FLOP. */
+#define MIN_FLOP_SHARE 0.005
+/* The sampling interval of a mean of few runs: two-sided 95 % of Student's t by degrees of freedom.
+ */
+static const double student_t[] = {0, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23};
+#define N_STUDENT (sizeof student_t / sizeof *student_t)
+
+/** One value of every run, [n_run]. */
+struct times {
+    size_t n_run;
+    struct rl_sample_time *of; /**< [n_run * n_unit], unit i of run r at r * n_unit + i */
+    size_t n_unit;
+};
+
+struct join {
+    const struct rl_profile_inputs *inputs;
+    const struct rl_profile_options *options;
+    struct place_table places;
+    struct times functions, loops;
+    struct rl_profile *profile;
+};
+
+static enum rl_status no_memory(struct rl_error *err)
+{
+    return rl_fail(err, RL_ENOMEM, "out of memory for kernels");
+}
+
+/* Mean over runs. The spread is that of the runs, or what sampling alone leaves if that is more. */
+static struct rl_value mean_of(const double *value, size_t n, double sampling_spread,
+                               enum rl_source source)
+{
+    double sum = 0;
+    double squares = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += value[i];
+    double mean = sum / (double)n;
+    for (size_t i = 0; i < n; i++)
+        squares += (value[i] - mean) * (value[i] - mean);
+    double spread = sampling_spread / sqrt((double)n);
+    if (n > 1 && mean > 0) {
+        double t = n - 1 < N_STUDENT ? student_t[n - 1] : 1.96;
+        double runs = t * sqrt(squares / (double)(n - 1) / (double)n) / mean;
+        spread = runs > spread ? runs : spread;
+    }
+    return rl_value(mean, source, spread);
+}
+
+static struct rl_sample_time *time_of(const struct times *times, size_t run, size_t unit)
+{
+    return &times->of[run * times->n_unit + unit];
+}
+
+/* Wall time and threads of one unit over all runs. */
+static enum rl_status set_time(const struct times *times, size_t unit, struct rl_kernel *kernel,
+                               struct rl_error *err)
+{
+    double cpu_s = 0;
+    double wall_s = 0;
+    uint64_t n_samples = 0;
+    double *wall = calloc(times->n_run + 1, sizeof *wall);
+    if (!wall)
+        return no_memory(err);
+    for (size_t r = 0; r < times->n_run; r++) {
+        const struct rl_sample_time *t = time_of(times, r, unit);
+        wall[r] = t->wall_s;
+        wall_s += t->wall_s;
+        cpu_s += t->cpu_s;
+        n_samples += t->n_samples;
+    }
+    if (n_samples) {
+        double spread = 1.96 / sqrt((double)n_samples / (double)times->n_run);
+        kernel->time_s = mean_of(wall, times->n_run, spread, RL_SOURCE_SAMPLED);
+        kernel->threads = rl_value(wall_s > 0 ? cpu_s / wall_s : 1, RL_SOURCE_SAMPLED, 0);
+    }
+    free(wall);
+    if (n_samples && kernel->time_s.spread > MAX_TIME_SPREAD) {
+        char why[128];
+        snprintf(why, sizeof why, "its time is uncertain by %.0f %% (%llu samples)",
+                 100 * kernel->time_s.spread, (unsigned long long)n_samples);
+        return rl_missing_add(&kernel->missing, "placement", why, err);
+    }
+    return RL_OK;
+}
+
+static enum rl_status copy_missing(const struct rl_missing_list *from, struct rl_missing_list *to,
+                                   struct rl_error *err)
+{
+    for (size_t i = 0; i < from->n; i++)
+        RL_TRY(rl_missing_add(to, from->item[i].what, from->item[i].why, err));
+    return RL_OK;
+}
+
+static enum rl_status copy_counts(const struct rl_kernel *from, struct rl_kernel *to,
+                                  struct rl_error *err)
+{
+    for (size_t i = 0; i < from->n_ops; i++)
+        RL_TRY(rl_kernel_add_ops(to, &from->ops[i], err));
+    for (size_t i = 0; i < from->n_traffic; i++) {
+        struct rl_traffic *traffic;
+        RL_TRY(rl_kernel_traffic(to, from->traffic[i].level, &traffic, err));
+        *traffic = from->traffic[i];
+    }
+    to->calls = from->calls;
+    to->flop = from->flop;
+    to->iop = from->iop;
+    to->useful_flop = from->useful_flop;
+    to->total_flop = from->total_flop;
+    to->latency_bound_loads = from->latency_bound_loads;
+    to->load_bytes = from->load_bytes;
+    to->store_bytes = from->store_bytes;
+    to->nontemporal_bytes = from->nontemporal_bytes;
+    to->working_set_bytes = from->working_set_bytes;
+    return copy_missing(&from->missing, &to->missing, err);
+}
+
+static bool is_included(const struct join *j, const char *name)
+{
+    return !j->options->include || fnmatch(j->options->include, name, 0) == 0;
+}
+
+/* Worth a row: enough of the time, or of the operations. */
+static bool matters(const struct join *j, const struct times *times, size_t unit)
+{
+    uint32_t counted = j->places.unit[unit].counted;
+    double cpu_s = 0;
+    double all_s = 0;
+    for (size_t r = 0; r < times->n_run; r++) {
+        cpu_s += time_of(times, r, unit)->cpu_s;
+        all_s += j->inputs->samples[r].sampled_s;
+    }
+    if (cpu_s > 0 && cpu_s >= j->options->min_share * all_s)
+        return true;
+    if (counted == RL_TALLY_NONE)
+        return false;
+    struct rl_value flop = rl_kernel_flop(&j->inputs->tally->unit[counted].kernel);
+    struct rl_value all = rl_kernel_flop(&j->inputs->tally->program);
+    return rl_known(flop) && rl_known(all) && flop.value > MIN_FLOP_SHARE * all.value;
+}
+
+static enum rl_status add_counted(struct join *j, const struct rl_tally_unit *unit,
+                                  struct rl_kernel **ret, struct rl_error *err)
+{
+    const struct rl_kernel *from = &unit->kernel;
+    RL_TRY(rl_profile_add(j->profile, unit->kind, from->name, ret, err));
+    (*ret)->line = from->line;
+    (*ret)->depth = from->depth;
+    RL_TRY(rl_string_set(&(*ret)->group, from->group, err));
+    RL_TRY(rl_string_set(&(*ret)->file, from->file, err));
+    RL_TRY(rl_string_set(&(*ret)->module, j->inputs->tally->module[unit->module].path, err));
+    return copy_counts(from, *ret, err);
+}
+
+static enum rl_status add_uncounted(struct join *j, const struct place_unit *unit,
+                                    struct rl_kernel **ret, struct rl_error *err)
+{
+    RL_TRY(rl_profile_add(j->profile, RL_KIND_FUNCTION, unit->name, ret, err));
+    (*ret)->line = unit->line;
+    RL_TRY(rl_string_set(&(*ret)->file, unit->file, err));
+    RL_TRY(rl_string_set(&(*ret)->module, unit->module, err));
+    if (!j->inputs->tally)
+        return RL_OK;
+    return rl_missing_add(&(*ret)->missing, "flop",
+                          "it ran in the timed run but not in the counted one", err);
+}
+
+static enum rl_status add_units(struct join *j, enum rl_kernel_kind kind, const struct times *times,
+                                struct rl_error *err)
+{
+    for (size_t i = 0; i < j->places.n_unit; i++) {
+        const struct place_unit *unit = &j->places.unit[i];
+        const struct rl_tally_unit *counted =
+            unit->counted == RL_TALLY_NONE ? NULL : &j->inputs->tally->unit[unit->counted];
+        struct rl_kernel *kernel;
+        if ((counted ? counted->kind : RL_KIND_FUNCTION) != kind ||
+            !is_included(j, counted ? counted->kernel.name : unit->name) || !matters(j, times, i))
+            continue;
+        RL_TRY(counted ? add_counted(j, counted, &kernel, err)
+                       : add_uncounted(j, unit, &kernel, err));
+        RL_TRY(set_time(times, i, kernel, err));
+    }
+    return RL_OK;
+}
+
+/* Regions */
+
+static const struct rl_kernel *counted_region(const struct rl_tally *tally, const char *name)
+{
+    for (size_t i = 0; tally && i < tally->n_region; i++) {
+        if (!strcmp(tally->region[i].name, name))
+            return &tally->region[i].kernel;
+    }
+    return NULL;
+}
+
+/* Wall time of a region in one run: processes run side by side at best, so the longest counts. */
+static double region_wall(const struct rl_samples *s, const char *name)
+{
+    double wall_s = 0;
+    for (size_t i = 0; i < s->n_region_wall; i++) {
+        const struct rl_sample_region_wall *wall = &s->region_wall[i];
+        if (!strcmp(wall->name, name) && wall->wall_s > wall_s)
+            wall_s = wall->wall_s;
+    }
+    return wall_s;
+}
+
+static enum rl_status set_region_time(const struct join *j, const char *name,
+                                      struct rl_kernel *kernel, struct rl_error *err)
+{
+    const struct rl_samples *first = &j->inputs->samples[0];
+    size_t n = j->inputs->n_samples;
+    double inside_s = 0;
+    uint64_t calls = 0;
+    uint64_t unended = 0;
+    double *wall = calloc(n + 1, sizeof *wall);
+    if (!wall)
+        return no_memory(err);
+    for (size_t r = 0; r < n; r++)
+        wall[r] = region_wall(&j->inputs->samples[r], name);
+    for (size_t i = 0; i < first->n_region; i++) {
+        const struct rl_sample_region *region = &first->region[i];
+        if (strcmp(region->name, name) != 0)
+            continue;
+        inside_s += region->time_s;
+        calls += region->calls;
+        unended += region->unended;
+    }
+    if (calls && wall[0] > 0) {
+        kernel->time_s = mean_of(wall, n, 0, RL_SOURCE_MEASURED);
+        kernel->threads = rl_value(inside_s / wall[0], RL_SOURCE_MEASURED, 0);
+        kernel->calls = rl_value((double)calls, RL_SOURCE_MEASURED, 0);
+    }
+    free(wall);
+    if (unended)
+        return rl_missing_add(&kernel->missing, "time",
+                              "the region was begun without being ended; that time is not in it",
+                              err);
+    return RL_OK;
+}
+
+static bool has_kernel(const struct rl_profile *profile, enum rl_kernel_kind kind, const char *name)
+{
+    for (size_t i = 0; i < profile->n_kernel; i++) {
+        if (profile->kernel[i].kind == kind && !strcmp(profile->kernel[i].name, name))
+            return true;
+    }
+    return false;
+}
+
+static enum rl_status add_region(struct join *j, const char *name, struct rl_error *err)
+{
+    struct rl_kernel *kernel;
+    const struct rl_kernel *counted = counted_region(j->inputs->tally, name);
+    if (has_kernel(j->profile, RL_KIND_REGION, name) || !is_included(j, name))
+        return RL_OK;
+    RL_TRY(rl_profile_add(j->profile, RL_KIND_REGION, name, &kernel, err));
+    if (counted)
+        RL_TRY(copy_counts(counted, kernel, err));
+    else if (j->inputs->tally)
+        RL_TRY(
+            rl_missing_add(&kernel->missing, "flop", "counts of regions are not known here", err));
+    return set_region_time(j, name, kernel, err);
+}
+
+static enum rl_status add_regions(struct join *j, struct rl_error *err)
+{
+    const struct rl_samples *samples = j->inputs->samples;
+    const struct rl_tally *tally = j->inputs->tally;
+    for (size_t i = 0; i < samples->n_region; i++)
+        RL_TRY(add_region(j, samples->region[i].name, err));
+    for (size_t i = 0; tally && i < tally->n_region; i++)
+        RL_TRY(add_region(j, tally->region[i].name, err));
+    return RL_OK;
+}
+
+static enum rl_status add_program(struct join *j, struct rl_error *err)
+{
+    const struct rl_profile_inputs *in = j->inputs;
+    struct rl_profile *profile = j->profile;
+    struct rl_kernel *kernel;
+    double *elapsed = calloc(in->n_samples + 1, sizeof *elapsed);
+    if (!elapsed)
+        return no_memory(err);
+    for (size_t r = 0; r < in->n_samples; r++)
+        elapsed[r] = in->samples[r].elapsed_s;
+    profile->elapsed_s = mean_of(elapsed, in->n_samples, 0, RL_SOURCE_MEASURED);
+    free(elapsed);
+    if (in->samples[0].mean_threads > 0)
+        profile->threads = rl_value(in->samples[0].mean_threads, RL_SOURCE_SAMPLED, 0);
+    RL_TRY(rl_profile_add(profile, RL_KIND_PROGRAM, profile->name ? profile->name : "program",
+                          &kernel, err));
+    kernel->time_s = profile->elapsed_s;
+    kernel->threads = profile->threads;
+    return in->tally ? copy_counts(&in->tally->program, kernel, err) : RL_OK;
+}
+
+static enum rl_status group_runs(struct join *j, uint32_t **group, struct times *times,
+                                 struct rl_error *err)
+{
+    size_t n_unit = j->places.n_unit;
+    times->n_run = j->inputs->n_samples;
+    times->n_unit = n_unit;
+    times->of = calloc(times->n_run * n_unit + 1, sizeof *times->of);
+    if (!times->of)
+        return no_memory(err);
+    for (size_t r = 0; r < times->n_run; r++)
+        RL_TRY(rl_samples_group(&j->inputs->samples[r], group[r], n_unit, times->of + r * n_unit,
+                                err));
+    return RL_OK;
+}
+
+/* All runs are placed first: each may find functions that the others did not sample. */
+static enum rl_status measure_units(struct join *j, uint32_t **function, uint32_t **loop,
+                                    struct rl_error *err)
+{
+    for (size_t r = 0; r < j->inputs->n_samples; r++) {
+        const struct rl_samples *samples = &j->inputs->samples[r];
+        function[r] = calloc(samples->n_bucket + 1, sizeof **function);
+        loop[r] = calloc(samples->n_bucket + 1, sizeof **loop);
+        if (!function[r] || !loop[r])
+            return no_memory(err);
+        RL_TRY(place_buckets(&j->places, samples, function[r], loop[r], err));
+    }
+    RL_TRY(group_runs(j, function, &j->functions, err));
+    return group_runs(j, loop, &j->loops, err);
+}
+
+static enum rl_status join_units(struct join *j, struct rl_error *err)
+{
+    size_t n = j->inputs->n_samples;
+    uint32_t **function = calloc(n + 1, sizeof *function);
+    uint32_t **loop = calloc(n + 1, sizeof *loop);
+    enum rl_status status = function && loop ? RL_OK : no_memory(err);
+    if (status == RL_OK)
+        status = measure_units(j, function, loop, err);
+    for (size_t r = 0; r < n; r++) {
+        if (function)
+            free(function[r]);
+        if (loop)
+            free(loop[r]);
+    }
+    free(function);
+    free(loop);
+    RL_TRY(status);
+    if (j->options->functions)
+        RL_TRY(add_units(j, RL_KIND_FUNCTION, &j->functions, err));
+    if (j->options->loops)
+        RL_TRY(add_units(j, RL_KIND_LOOP, &j->loops, err));
+    return RL_OK;
+}
+
+enum rl_status rl_profile_join(const struct rl_profile_inputs *inputs,
+                               const struct rl_profile_options *options, struct rl_profile *profile,
+                               struct rl_error *err)
+{
+    struct join j = {.inputs = inputs, .options = options, .profile = profile};
+    if (!inputs->n_samples)
+        return rl_fail(err, RL_EINVAL, "no run to make a profile from");
+    RL_TRY(place_new(inputs->tally, NULL, &j.places, err));
+    enum rl_status status = add_program(&j, err);
+    if (status == RL_OK && options->regions)
+        status = add_regions(&j, err);
+    if (status == RL_OK && (options->functions || options->loops))
+        status = join_units(&j, err);
+    free(j.functions.of);
+    free(j.loops.of);
+    place_release(&j.places);
+    return status;
+}

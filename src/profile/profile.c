@@ -1,0 +1,274 @@
+#include "profile/profile.h"
+#include "base/child.h"
+#include "base/error.h"
+#include "profile/agree.h"
+#include "profile/counting.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const count_names[] = {"auto", "engine", "pmu", "none"};
+static const char *const traffic_names[] = {"model", "full", "pmu", "none"};
+
+/* Counting is expected to take this much longer than running. */
+#define COUNTING_FACTOR 1.5
+
+static int find_name(const char *const *names, int n, const char *name)
+{
+    for (int i = 0; i < n; i++) {
+        if (!strcmp(names[i], name))
+            return i;
+    }
+    return -1;
+}
+
+const char *rl_profile_count_name(enum rl_profile_count count)
+{
+    return (unsigned)count <= RL_COUNT_NONE ? count_names[count] : NULL;
+}
+
+bool rl_profile_count_from_name(const char *name, enum rl_profile_count *ret_count)
+{
+    int i = find_name(count_names, RL_COUNT_NONE + 1, name);
+    if (i >= 0)
+        *ret_count = (enum rl_profile_count)i;
+    return i >= 0;
+}
+
+const char *rl_profile_traffic_name(enum rl_profile_traffic traffic)
+{
+    return (unsigned)traffic <= RL_TRAFFIC_NONE ? traffic_names[traffic] : NULL;
+}
+
+bool rl_profile_traffic_from_name(const char *name, enum rl_profile_traffic *ret_traffic)
+{
+    int i = find_name(traffic_names, RL_TRAFFIC_NONE + 1, name);
+    if (i >= 0)
+        *ret_traffic = (enum rl_profile_traffic)i;
+    return i >= 0;
+}
+
+/** One profiling in progress. */
+struct session {
+    const char *const *argv, *const *envp;
+    const struct rl_profile_options *options;
+    struct rl_samples *samples; /**< [n_samples] */
+    size_t n_samples;
+    struct counting counting;
+    bool has_counting;
+    struct rl_tally tally;
+    bool has_tally;
+    struct rl_profile profile;
+    off_t input_at; /**< where standard input stood; -1: it cannot be rewound */
+    char pass[64];
+    double expected_s;
+};
+
+static void session_release(struct session *s)
+{
+    for (size_t i = 0; i < s->n_samples; i++)
+        rl_samples_release(&s->samples[i]);
+    free(s->samples);
+    if (s->has_counting)
+        counting_release(&s->counting);
+    if (s->has_tally)
+        rl_tally_release(&s->tally);
+    rl_profile_release(&s->profile);
+}
+
+static void on_progress(void *context, double elapsed_s)
+{
+    struct session *s = context;
+    if (s->options->progress)
+        s->options->progress(s->options->context, s->pass, elapsed_s, s->expected_s);
+}
+
+/* Every pass reads the same input, if that is a file. */
+static void rewind_input(const struct session *s)
+{
+    if (s->input_at >= 0)
+        lseek(STDIN_FILENO, s->input_at, SEEK_SET);
+}
+
+static enum rl_status run_native(struct session *s, unsigned n, struct rl_error *err)
+{
+    const struct rl_profile_options *o = s->options;
+    struct rl_sample_options how = {
+        .method = o->sampling,
+        .rate_hz = o->rate_hz,
+        .preload = o->preload,
+        .regions = o->regions,
+        .scratch_dir = o->scratch_dir,
+        .progress = on_progress,
+        .progress_context = s,
+    };
+    for (unsigned i = 0; i < n; i++) {
+        snprintf(s->pass, sizeof s->pass, "timing, run %u of %u", i + 1, n);
+        s->expected_s = i ? s->samples[0].elapsed_s : 0;
+        how.discard_output = i > 0;
+        rewind_input(s);
+        RL_TRY(rl_sample_run(s->argv, s->envp, &how, &s->samples[i], err));
+        s->n_samples++;
+        if (s->samples[i].interrupted_by)
+            break;
+    }
+    return RL_OK;
+}
+
+static bool is_interrupted(const struct session *s)
+{
+    return s->n_samples && s->samples[s->n_samples - 1].interrupted_by;
+}
+
+static enum rl_status miss_counts(struct session *s, const char *why, struct rl_error *err)
+{
+    RL_TRY(rl_missing_add(&s->profile.missing, "flop", why, err));
+    return rl_missing_add(&s->profile.missing, "bytes", why, err);
+}
+
+static enum rl_status read_counts(struct session *s, const char *const *file, size_t n,
+                                  struct rl_error *err)
+{
+    struct rl_tally_options options = {.loops = s->options->loops};
+    RL_TRY(rl_tally_build(file, n, &options, &s->tally, err));
+    s->has_tally = true;
+    for (size_t i = 0; i < s->tally.n_note; i++)
+        RL_TRY(rl_profile_note(&s->profile, err, "%s", s->tally.note[i]));
+    if (s->tally.uncounted_share > 0)
+        RL_TRY(rl_profile_note(&s->profile, err, "%.1f %% of the work was not counted",
+                               100 * s->tally.uncounted_share));
+    return RL_OK;
+}
+
+/* With --count auto, being unable to count is a gap in the profile; on demand it is a failure. */
+static enum rl_status count(struct session *s, struct rl_error *err)
+{
+    const struct rl_profile_options *o = s->options;
+    struct rl_error why = {0};
+    if (o->n_replay)
+        return read_counts(s, o->replay, o->n_replay, err);
+    if (o->count == RL_COUNT_NONE)
+        return miss_counts(s, "counting was switched off", err);
+    if (is_interrupted(s))
+        return miss_counts(s, "the program was interrupted before it was counted", err);
+    if (o->count == RL_COUNT_PMU)
+        return rl_fail(err, RL_EUNAVAIL, "hardware counters are not available here");
+    struct counting_options how = {
+        .engine = o->engine,
+        .traffic = o->traffic,
+        .scratch_dir = o->scratch_dir,
+        .discard_output = s->n_samples > 0,
+        .progress = on_progress,
+        .context = s,
+    };
+    snprintf(s->pass, sizeof s->pass, "counting");
+    s->expected_s = s->n_samples ? COUNTING_FACTOR * s->samples[0].elapsed_s : 0;
+    rewind_input(s);
+    enum rl_status status = counting_run(s->argv, s->envp, &how, &s->counting, &why);
+    if (status == RL_OK) {
+        s->has_counting = true;
+        return read_counts(s, (const char *const *)s->counting.file, s->counting.n_file, err);
+    }
+    if (status == RL_EUNAVAIL && o->count == RL_COUNT_AUTO && s->n_samples)
+        return miss_counts(s, why.text, err);
+    return rl_fail(err, status, "%s", why.text);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static enum rl_status note_time(struct session *s, struct rl_error *err)
+{
+    const struct rl_samples *first = &s->samples[0];
+    double cpu_s = first->user_s + first->system_s;
+    for (size_t i = 0; i < first->n_note; i++)
+        RL_TRY(rl_profile_note(&s->profile, err, "%s", first->note[i]));
+    if (first->method != RL_SAMPLE_NONE)
+        RL_TRY(rl_profile_note(&s->profile, err,
+                               "time is from %zu undisturbed run%s, sampled %u times a second (%s)",
+                               s->n_samples, s->n_samples == 1 ? "" : "s", first->rate_hz,
+                               rl_sample_method_name(first->method)));
+    if (first->method == RL_SAMPLE_PERF && first->system_s > 0.1 * cpu_s && cpu_s > 0.1)
+        RL_TRY(rl_profile_note(&s->profile, err,
+                               "%.0f %% of the CPU time was spent in the kernel, for instance on "
+                               "page faults; no function's time holds it",
+                               100 * first->system_s / cpu_s));
+    if (first->children_left)
+        RL_TRY(rl_profile_note(&s->profile, err,
+                               "children of the program still ran when it ended; what they did "
+                               "later is not here"));
+    return RL_OK;
+}
+
+static enum rl_status describe(struct session *s, struct rl_error *err)
+{
+    size_t n = 0;
+    while (s->argv[n])
+        n++;
+    const struct rl_profile_options *o = s->options;
+    s->profile.exit_status = rl_child_exit_code(s->samples[0].wait_status);
+    s->profile.has_exit_status = true;
+    RL_TRY(rl_string_set(&s->profile.name, base_name(s->argv[0]), err));
+    RL_TRY(rl_string_set(&s->profile.date, o->date, err));
+    RL_TRY(rl_string_set(&s->profile.program, o->program, err));
+    return rl_profile_set_command(&s->profile, s->argv, n, err);
+}
+
+/* One run for counts and time: what is known of time is how long all of it took. */
+static enum rl_status take_time_from_counting(struct session *s, struct rl_error *err)
+{
+    s->samples[0] = (struct rl_samples){
+        .method = RL_SAMPLE_NONE,
+        .elapsed_s = s->counting.elapsed_s,
+        .wait_status = s->counting.wait_status,
+        .interrupted_by = s->counting.interrupted_by,
+    };
+    s->n_samples = 1;
+    return rl_profile_note(&s->profile, err,
+                           "time is from the counted run, in which the program is slower than by "
+                           "itself; functions have no time of their own");
+}
+
+static enum rl_status run_all(struct session *s, struct rl_error *err)
+{
+    const struct rl_profile_options *o = s->options;
+    unsigned repeats = o->repeats && !o->single_pass ? o->repeats : 1;
+    bool counts_only = o->single_pass && o->count != RL_COUNT_NONE && !o->n_replay;
+    s->samples = calloc(repeats, sizeof *s->samples);
+    if (!s->samples)
+        return rl_fail(err, RL_ENOMEM, "out of memory for runs");
+    if (!counts_only) {
+        RL_TRY(run_native(s, repeats, err));
+        RL_TRY(note_time(s, err));
+    }
+    RL_TRY(count(s, err));
+    if (counts_only)
+        RL_TRY(take_time_from_counting(s, err));
+    RL_TRY(describe(s, err));
+    RL_TRY(agree_check(s->samples, s->n_samples, s->has_counting ? &s->counting : NULL, &s->profile,
+                       err));
+    struct rl_profile_inputs inputs = {s->samples, s->n_samples, s->has_tally ? &s->tally : NULL};
+    return rl_profile_join(&inputs, o, &s->profile, err);
+}
+
+enum rl_status rl_profile_run(const char *const *argv, const char *const *envp,
+                              const struct rl_profile_options *options,
+                              struct rl_profile *ret_profile, struct rl_error *err)
+{
+    struct session s = {.argv = argv, .envp = envp, .options = options};
+    if (!argv || !argv[0])
+        return rl_fail(err, RL_EINVAL, "no program given");
+    s.input_at = lseek(STDIN_FILENO, 0, SEEK_CUR);
+    enum rl_status status = run_all(&s, err);
+    if (status == RL_OK) {
+        *ret_profile = s.profile;
+        s.profile = (struct rl_profile){0};
+    }
+    session_release(&s);
+    return status;
+}
