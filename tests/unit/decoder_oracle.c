@@ -136,8 +136,10 @@ static const char *memory_differs(const struct zydis *z, const ZydisDecodedOpera
     bool by_es = z->insn.mnemonic == M(MOVDIR64B) && o->encoding == ZYDIS_OPERAND_ENCODING_NONE;
     if (m->segment != segment && !by_es) /* es cannot be overridden, says the manual */
         return "memory segment";
-    if (m->form == RLE_MEM_GATHER && m->elem != o->element_size / 8)
-        return "gather element";
+    bool lanes = m->form == RLE_MEM_GATHER || m->form == RLE_MEM_PACKED ||
+                 (m->mask && m->form == RLE_MEM_PLAIN);
+    if (lanes && m->elem != o->element_size / 8)
+        return "memory element";
     if (!size_is_ours(m) && m->size != o->size / 8)
         return "memory size";
     unsigned access = (o->actions & ZYDIS_OPERAND_ACTION_MASK_READ ? RLE_READ : 0) |
@@ -238,6 +240,51 @@ static const char *flag_use_differs(const struct zydis *z, const struct rle_insn
     return r->flag_kill & ~r->flag_write ? "flag kill outside write" : NULL;
 }
 
+/* Register files that an instruction names, repetition and lock. */
+static const char *attributes_differ(const struct zydis *z, const struct rle_insn *r)
+{
+    uint32_t expected = 0;
+    for (int i = 0; i < z->insn.operand_count; i++) {
+        ZydisRegister reg = z->operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER
+                                ? z->operands[i].reg.value
+                                : z->operands[i].mem.index;
+        switch (ZydisRegisterGetClass(reg)) {
+        case ZYDIS_REGCLASS_X87:
+        case ZYDIS_REGCLASS_MMX:
+            expected |= RLE_A_X87;
+            break;
+        case ZYDIS_REGCLASS_XMM:
+        case ZYDIS_REGCLASS_YMM:
+        case ZYDIS_REGCLASS_ZMM:
+            expected |= RLE_A_VEC;
+            break;
+        case ZYDIS_REGCLASS_TMM:
+            expected |= RLE_A_TILE;
+            break;
+        case ZYDIS_REGCLASS_MASK:
+            expected |=
+                reg == ZYDIS_REGISTER_K0 && z->operands[i].encoding == ZYDIS_OPERAND_ENCODING_MASK
+                    ? 0
+                    : RLE_A_OPMASK;
+            break;
+        default:
+            break;
+        }
+    }
+    if (expected & ~r->attrs)
+        return "register file not named";
+    uint64_t has_rep = ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE;
+    if (!(z->insn.attributes & has_rep) != !(r->attrs & RLE_A_REP))
+        return "repetition";
+    if (!(z->insn.attributes & ZYDIS_ATTRIB_HAS_LOCK) != !(r->attrs & RLE_A_LOCK))
+        return "lock";
+    bool masked = z->insn.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX && r->n_mem &&
+                  r->mem[0].form != RLE_MEM_GATHER;
+    if (masked && r->mem[0].mask != z->insn.raw.evex.aaa)
+        return "mask of the memory operand";
+    return NULL;
+}
+
 static enum rle_kind expected_kind(const struct zydis *z)
 {
     bool relative = z->insn.raw.imm[0].is_relative;
@@ -311,12 +358,64 @@ static const char *control_flow_differs(const struct zydis *z, const struct rle_
     return NULL;
 }
 
-/* What the engine decodes and Zydis does not: forms of MPX that are long nops on all processors
- * without it. */
+/* Instructions younger than Zydis 4.0, which refuses them: in the 0F maps (escape 0 for 0F, 0x38)
+ * with the last of 66, F3, F2 (0: none), and in VEX maps 2 and 3. */
+enum { NP = 1, P66 = 2, PF3 = 4, PF2 = 8, ANY = 15 };
+
+static const struct {
+    uint8_t vex_map, escape, first, last, prefixes;
+} newer[] = {
+    {0, 0, 0x00, 0x00, PF2},            /* LKGS */
+    {0, 0, 0x01, 0x01, NP | PF3 | PF2}, /* MSRLIST, WRMSRNS, TSE, FRED */
+    {0, 0x38, 0xF8, 0xF8, PF3 | PF2},   /* USER_MSR */
+    {0, 0x38, 0xFC, 0xFC, ANY},         /* RAO-INT */
+    {2, 0, 0x50, 0x51, NP | PF3 | PF2}, /* AVX-VNNI-INT8 */
+    {2, 0, 0x5C, 0x5C, PF2},            /* AMX-FP16 */
+    {2, 0, 0x6C, 0x6C, NP | P66},       /* AMX-COMPLEX */
+    {2, 0, 0x72, 0x72, PF3},            /* AVX-NE-CONVERT */
+    {2, 0, 0xB0, 0xB1, ANY},            /* AVX-NE-CONVERT */
+    {2, 0, 0xB4, 0xB5, P66},            /* AVX-IFMA */
+    {2, 0, 0xCB, 0xCD, PF2},            /* SHA512 */
+    {2, 0, 0xD2, 0xD3, NP | P66 | PF3}, /* AVX-VNNI-INT16 */
+    {2, 0, 0xDA, 0xDA, ANY},            /* SM3, SM4 */
+    {2, 0, 0xE0, 0xEF, P66},            /* CMPCCXADD */
+    {3, 0, 0xDE, 0xDE, P66},            /* SM3 */
+};
+
+static unsigned last_prefix(const uint8_t *code, unsigned opcode_at)
+{
+    unsigned prefix = NP;
+    for (unsigned i = 0; i < opcode_at; i++) {
+        if (code[i] == 0x66 && prefix == NP)
+            prefix = P66;
+        if (code[i] == 0xF3 || code[i] == 0xF2)
+            prefix = code[i] == 0xF3 ? PF3 : PF2;
+    }
+    return prefix;
+}
+
+/* What the engine decodes and Zydis does not: the list above, and forms of MPX that are long nops
+ * on all processors without it. */
 static bool is_only_ours(const uint8_t *code, const struct rle_insn *r)
 {
-    const uint8_t *op = code + r->opcode_at;
-    return r->opcode_at && op[-1] == 0x0F && (op[0] == 0x1A || op[0] == 0x1B);
+    unsigned at = r->opcode_at, vex_map = 0, escape = 0, prefix;
+    if (at >= 3 && code[at - 3] == 0xC4) {
+        vex_map = code[at - 2] & 31;
+        prefix = NP << (code[at - 1] & 3);
+    } else {
+        if (at == 0 || (code[at - 1] != 0x0F && (at == 1 || code[at - 2] != 0x0F)))
+            return false;
+        escape = code[at - 1] == 0x0F ? 0 : code[at - 1];
+        prefix = last_prefix(code, at);
+    }
+    if (!vex_map && !escape && (r->opcode == 0x1A || r->opcode == 0x1B))
+        return true;
+    for (unsigned i = 0; i < sizeof(newer) / sizeof(newer[0]); i++)
+        if (newer[i].vex_map == vex_map && newer[i].escape == escape &&
+            r->opcode >= newer[i].first && r->opcode <= newer[i].last &&
+            (newer[i].prefixes & prefix))
+            return true;
+    return false;
 }
 
 /* What Zydis decodes and the engine does not: Xeon Phi's first generation, long gone. */
@@ -347,6 +446,8 @@ const char *decoder_oracle_differs(const uint8_t *code)
         return r.n_mem ? "memory of a trap" : NULL; /* it faults before it reads anything */
     if (!what && status == RLE_OK)
         what = operands_differ(&z, &r);
+    if (!what && status == RLE_OK)
+        what = attributes_differ(&z, &r);
     if (!what)
         what = register_use_differs(&z, &r);
     return what ? what : flag_use_differs(&z, &r);

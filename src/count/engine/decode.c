@@ -491,7 +491,7 @@ static enum rle_status decode_operands(struct encoding *e, struct rle_insn *insn
     if (e->mod != 3)
         read_memory(e, row, insn);
     else
-        insn->attrs &= ~(uint32_t)(RLE_A_AGEN | RLE_A_PREFETCH | RLE_A_NT);
+        insn->attrs &= ~(uint32_t)(RLE_A_AGEN | RLE_A_PREFETCH);
     if (e->map == M_3DNOW) {
         insn->opcode_at = e->at;
         e->opcode = e->bytes[e->at++];
@@ -510,6 +510,8 @@ static enum rle_status decode_operands(struct encoding *e, struct rle_insn *insn
     rle_use_operands(e, row, insn);
     rle_use_flags(e, row, imm, insn);
     rle_use_implicit(e, row->what >> IMPL_AT & 63, insn);
+    if (!insn->n_mem)
+        insn->attrs &= ~(uint32_t)RLE_A_NT;
     insn->attrs |=
         (e->lock ? RLE_A_LOCK : 0) | (e->addr32 ? RLE_A_ADDR32 : 0) | (e->mask ? RLE_A_OPMASK : 0);
     insn->status = row->attr & OPAQUE ? RLE_OPAQUE : RLE_OK;

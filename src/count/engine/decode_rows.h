@@ -298,7 +298,6 @@ enum decode_attr {
     NOP = 1 << 25,      /* does nothing: no register is read */
     DISTINCT = 1 << 26, /* destination must differ from each source */
     IDIOM = 1 << 27,    /* xor, sub: with equal operands the old value does not matter */
-    NORIP = 1 << 28,    /* no RIP-relative operand */
 };
 
 struct row {
