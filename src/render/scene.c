@@ -80,13 +80,13 @@ struct rl_extent rl_scene_measure(const struct builder *b, enum rl_font font, co
     return b->canvas->text_size(b->canvas->ctx, font, text);
 }
 
-void rl_scene_fit(const struct builder *b, enum rl_font font, char *text, double width)
+void rl_scene_fit(const struct builder *b, enum rl_font font, char text[RL_TEXT_LEN], double width)
 {
     double now = rl_scene_measure(b, font, text).width;
     while (now > width && *text) {
         unsigned columns = rl_text_columns(text);
         unsigned fewer = (unsigned)(columns * width / now);
-        rl_text_elide(text, fewer < columns ? fewer : columns - 1, b->canvas->unicode);
+        rl_text_elide(text, RL_TEXT_LEN, fewer < columns ? fewer : columns - 1, b->canvas->unicode);
         now = rl_scene_measure(b, font, text).width;
     }
 }
@@ -143,6 +143,26 @@ static const struct metrics cell_metrics = {
     .key_width = 42,
 };
 
+static const struct metrics compact_metrics = {
+    .margin = 12,
+    .gap = 4,
+    .row = 15,
+    .tick = 4,
+    .marker_min = 7,
+    .marker_max = 14,
+    .label_max = 120,
+};
+
+static const struct metrics *metrics_for(const struct rl_canvas *canvas, bool compact)
+{
+    return canvas->cells ? &cell_metrics : compact ? &compact_metrics : &pixel_metrics;
+}
+
+static bool is_compact(const struct rl_canvas *canvas)
+{
+    return canvas->cells ? canvas->height < 20 : canvas->width < 560 || canvas->height < 400;
+}
+
 static enum rl_status check(const struct rl_report *report, const struct rl_canvas *canvas,
                             struct rl_error *err)
 {
@@ -195,7 +215,8 @@ static enum rl_status attempt(const struct rl_report *report, const struct rl_ca
         .numbered = *numbered,
         .extra_note = *extra_note,
         .threads = report->threads ? report->threads : 1,
-        .m = canvas->cells ? cell_metrics : pixel_metrics,
+        .compact = is_compact(canvas),
+        .m = *metrics_for(canvas, is_compact(canvas)),
     };
     lay_out(&b);
     free(b.plotted);

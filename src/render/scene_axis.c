@@ -61,7 +61,7 @@ static void choose_unit(struct builder *b, double log_top)
 /* Ridges with room to see both sides of them. */
 static void include_ridges(const struct builder *b, struct range *x, double top)
 {
-    const double sides = log10(5.0);
+    const double sides = log10(b->n_spot ? 5.0 : 10.0);
     for (unsigned i = 0; i < b->n_roof; i++) {
         if (!b->roof[i].diagonal || top <= 0)
             continue;

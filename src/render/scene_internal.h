@@ -55,6 +55,8 @@ struct roof {
     struct segment line; /**< visible part on the canvas */
     bool labelled;
     struct obb label; /**< where its text goes */
+    bool has_leader;  /**< the text stands aside, tied to the line */
+    struct segment leader;
 };
 
 /** One point: a kernel at one level. */
@@ -80,6 +82,7 @@ struct builder {
     struct rl_scene *scene;
     bool out_of_memory;
     bool numbered;   /**< label with numbers instead of names */
+    bool compact;    /**< small canvas: peaks and one point a kernel only */
     bool extra_note; /**< keep a row for what found no room */
     unsigned threads;
     struct metrics m;
@@ -139,8 +142,8 @@ struct setting {
 };
 /** Set one line. @return its width, 0 if nothing was set. */
 double rl_scene_text(struct builder *b, const struct setting *s, const char *text);
-/** Shorten a cleaned text in place until it is at most `width` wide. */
-void rl_scene_fit(const struct builder *b, enum rl_font font, char *text, double width);
+/** Shorten a cleaned text[RL_TEXT_LEN] in place until it is at most `width` wide. */
+void rl_scene_fit(const struct builder *b, enum rl_font font, char text[RL_TEXT_LEN], double width);
 
 /* scene_roof.c: which ceilings become lines, and where they run */
 void rl_scene_pick_roofs(struct builder *b);

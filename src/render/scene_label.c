@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_ROUNDS = 3, N_DIRECTIONS = 24 };
+enum { N_ROUNDS = 3, N_DIRECTIONS = 24, COVERS_MARKER = 400 };
 
 static const double pad = 1.5; /* least distance between texts, canvas units of pictures */
 
@@ -42,7 +42,7 @@ static struct obb padded(const struct builder *b, const struct obb *box)
 {
     struct obb p = *box;
     p.half_w += b->canvas->cells ? 0.45 : 2 * pad;
-    p.half_h += b->canvas->cells ? -0.05 : pad / 2;
+    p.half_h += b->canvas->cells ? -0.05 : 1.3 * pad;
     return p;
 }
 
@@ -62,11 +62,7 @@ static void roof_text(const struct builder *b, const struct roof *roof, char *ds
     /* On a grid of characters text cannot follow a diagonal; there the legend holds the value. */
     bool bare = b->canvas->cells && roof->diagonal;
     char text[RL_TEXT_LEN];
-    snprintf(text, sizeof text, "%s%s%s", roof->name,
-             bare               ? ""
-             : b->canvas->cells ? " "
-                                : "  ",
-             bare ? "" : roof->value);
+    snprintf(text, sizeof text, "%s%s%s", roof->name, bare ? "" : " ", bare ? "" : roof->value);
     rl_text_clean(dst, n, text, b->canvas->unicode);
 }
 
@@ -78,7 +74,7 @@ static double roof_cost(const struct builder *b, const struct roof *roof, const 
         return INFINITY;
     double cost = 0;
     for (size_t i = 0; i < b->n_marker; i++)
-        cost += rl_obb_overlap(&wide, &b->marker[i]) ? 400 : 0;
+        cost += rl_obb_overlap(&wide, &b->marker[i]) ? COVERS_MARKER : 0;
     for (unsigned i = 0; i < b->n_roof; i++) {
         const struct roof *other = &b->roof[i];
         if (other != roof && other->drawn && rl_obb_crosses(&wide, &other->line))
@@ -109,6 +105,53 @@ static struct obb roof_box(const struct builder *b, const struct roof *roof, dou
     return box;
 }
 
+/* Shortest way from the middle of a box to a line, from the box's edge on. */
+static struct segment tie(const struct obb *box, const struct segment *line)
+{
+    double dx = line->x1 - line->x0;
+    double dy = line->y1 - line->y0;
+    double length2 = dx * dx + dy * dy;
+    double t = length2 > 0 ? ((box->x - line->x0) * dx + (box->y - line->y0) * dy) / length2 : 0;
+    t = fmin(fmax(t, 0), 1);
+    double x = line->x0 + t * dx;
+    double y = line->y0 + t * dy;
+    double edge_x = fmin(fmax(x, box->x - box->half_w), box->x + box->half_w);
+    double edge_y = fmin(fmax(y, box->y - box->half_h), box->y + box->half_h);
+    return (struct segment){edge_x, edge_y, x, y, 12};
+}
+
+/* Where points crowd around the line, its text stands aside, level and tied to it. */
+static double find_aside(const struct builder *b, struct roof *roof, const struct rl_extent *e,
+                         double best)
+{
+    enum { STEPS = 60 };
+    const struct frame *f = &b->f;
+    for (int i = 0; i <= STEPS; i++) {
+        for (int j = 0; j <= STEPS; j++) {
+            struct obb box = {f->left + (f->right - f->left) * i / STEPS,
+                              f->top + (f->bottom - f->top) * j / STEPS, e->width / 2,
+                              e->height / 2, 0};
+            struct segment leader = tie(&box, &roof->line);
+            double length = hypot(leader.x1 - leader.x0, leader.y1 - leader.y0);
+            double cost = 60 + length;
+            if (cost >= best || length < 6 || rl_obb_crosses(&box, &roof->line))
+                continue;
+            cost += roof_cost(b, roof, &box);
+            for (size_t k = 0; k < b->n_marker && cost < best; k++)
+                cost += rl_obb_crosses(&b->marker[k], &leader) ? 200 : 0;
+            for (size_t k = 0; k < b->n_taken && cost < best; k++)
+                cost += rl_obb_crosses(&b->taken[k], &leader) ? 200 : 0;
+            if (cost < best) {
+                best = cost;
+                roof->label = box;
+                roof->leader = leader;
+                roof->has_leader = true;
+            }
+        }
+    }
+    return best;
+}
+
 static bool find_roof_place(const struct builder *b, struct roof *roof, const struct rl_extent *e)
 {
     enum { STEPS = 96 };
@@ -127,6 +170,8 @@ static bool find_roof_place(const struct builder *b, struct roof *roof, const st
             }
         }
     }
+    if (best >= COVERS_MARKER && !b->canvas->cells)
+        best = find_aside(b, roof, e, best);
     return isfinite(best);
 }
 
@@ -134,6 +179,15 @@ static void note_overflow(struct builder *b, const char *text)
 {
     size_t used = strlen(b->overflow);
     snprintf(b->overflow + used, sizeof b->overflow - used, "%s%s", used ? ", " : "", text);
+}
+
+static void remember_leader(struct builder *b, const struct segment *leader)
+{
+    struct segment *kept = rl_array_append(&b->segment, &b->n_segment, sizeof *kept);
+    if (kept)
+        *kept = *leader;
+    else
+        b->out_of_memory = true;
 }
 
 void rl_scene_label_roofs(struct builder *b)
@@ -150,7 +204,11 @@ void rl_scene_label_roofs(struct builder *b)
             roof->labelled = roof->drawn && find_roof_place(b, roof, &e);
             if (roof->labelled)
                 take(b, &roof->label);
-            else if (turn == 2)
+            if (roof->has_leader)
+                remember_leader(b, &roof->leader);
+            if (roof->labelled)
+                continue;
+            if (turn == 2)
                 roof->drawn = false; /* a nameless extra ceiling would only puzzle */
             else if (!(b->canvas->cells && roof->diagonal))
                 note_overflow(b, text);
@@ -170,6 +228,8 @@ void rl_scene_draw_roof_labels(struct builder *b)
     for (unsigned i = 0; i < b->n_roof; i++) {
         char text[RL_TEXT_LEN];
         roof_text(b, &b->roof[i], text, sizeof text);
+        if (b->roof[i].has_leader)
+            rl_scene_line(b, RL_ROLE_LEADER, RL_INK_MUTED, &b->roof[i].leader, 0.8, RL_DASH_SOLID);
         if (b->roof[i].labelled)
             set_text(b, RL_ROLE_ROOF, RL_FONT_TICK, text, &b->roof[i].label);
     }
@@ -234,7 +294,8 @@ static double leader_cost(const struct builder *b, const struct label *labels, s
     for (size_t i = 0; i < b->n_marker; i++) {
         bool own =
             i >= self->plotted->first_spot && i < self->plotted->first_spot + self->plotted->n_spot;
-        cost += !own && rl_obb_crosses(&b->marker[i], leader) ? 18 : 0;
+        bool start = i == self->plotted->key;
+        cost += !start && rl_obb_crosses(&b->marker[i], leader) ? (own ? 8 : 18) : 0;
     }
     for (size_t i = 0; i < n; i++) {
         const struct place *other = &labels[i].place;

@@ -178,7 +178,7 @@ static void make_legend(const struct builder *b, struct legend *l)
 {
     l->n = 0;
     add_levels(b, l);
-    if (!b->n_plotted)
+    if (!b->n_plotted || b->compact)
         return;
     bool levels = b->report->model == RL_CHART_HIERARCHICAL;
     if (levels && !b->dense) {
@@ -328,6 +328,7 @@ void rl_scene_reserve_margins(struct builder *b)
     double tick_room = rl_scene_tick_room(b);
     double below = rows_below(b, width) * b->m.row;
     f->right = b->canvas->width - b->m.margin;
+    double air = b->compact ? 6 : 14;
     if (b->canvas->cells) {
         f->left = ceil(tick_room) + 1;
         f->top = 2;
@@ -335,8 +336,8 @@ void rl_scene_reserve_margins(struct builder *b)
     } else {
         f->left = b->m.margin + tick_room + b->m.tick + 3;
         f->top = b->m.margin + line_height(b, RL_FONT_TITLE) + 2 + line_height(b, RL_FONT_TICK) +
-                 14 + line_height(b, RL_FONT_LABEL) + 6;
-        f->bottom = b->canvas->height - b->m.margin - below - 12 - line_height(b, RL_FONT_LABEL) -
+                 air + line_height(b, RL_FONT_LABEL) + 6;
+        f->bottom = b->canvas->height - b->m.margin - below - air - line_height(b, RL_FONT_LABEL) -
                     4 - line_height(b, RL_FONT_TICK) - b->m.tick - 4;
     }
     /* On a small canvas the picture matters more than what is said below it. */
@@ -464,7 +465,7 @@ void rl_scene_draw_margins(struct builder *b)
     if (b->canvas->cells)
         s.x = floor(s.x) + 0.5;
     rl_scene_text(b, &s, "Arithmetic intensity [FLOP/byte]");
-    y += b->canvas->cells ? 1 : line_height(b, RL_FONT_LABEL) + 12;
+    y += b->canvas->cells ? 1 : line_height(b, RL_FONT_LABEL) + (b->compact ? 6 : 14);
     double width = b->canvas->width - 2 * b->m.margin;
     struct legend l;
     make_legend(b, &l);

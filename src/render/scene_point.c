@@ -122,7 +122,8 @@ static void add_kernel(struct builder *b, const struct rl_row *row, unsigned num
 
 static void thin_out(struct builder *b)
 {
-    b->dense = b->report->model == RL_CHART_HIERARCHICAL && b->n_plotted > MAX_HIERARCHICAL;
+    b->dense = b->report->model == RL_CHART_HIERARCHICAL &&
+               (b->compact || b->n_plotted > MAX_HIERARCHICAL);
     for (size_t i = 0; i < b->n_plotted && b->dense; i++) {
         struct plotted *p = &b->plotted[i];
         b->spot[i] = b->spot[p->key];

@@ -195,7 +195,7 @@ static void pick_peaks(struct builder *b)
                 main_precision = precision;
         }
     }
-    if (main_precision == RL_PRECISION_COUNT)
+    if (main_precision == RL_PRECISION_COUNT || b->compact)
         return;
     add_compute(b, main_precision, "add", NULL, false);
     add_compute(b, main_precision, "fma", "scalar", false);

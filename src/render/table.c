@@ -230,7 +230,7 @@ static void put_table(const struct sheet *s)
             char name[RL_TEXT_LEN];
             if (c == COLUMN_NAME) {
                 clean_name(s, i, name);
-                rl_text_elide(name, s->column_width[c], s->unicode);
+                rl_text_elide(name, sizeof name, s->column_width[c], s->unicode);
             }
             put_cell(s, c, c == COLUMN_NAME ? name : s->cell[i][c]);
         }

@@ -125,7 +125,7 @@ static size_t prefix_bytes(const char *text, unsigned columns)
     return (size_t)(s - text);
 }
 
-void rl_text_elide(char *text, unsigned columns, bool unicode)
+void rl_text_elide(char *text, size_t n, unsigned columns, bool unicode)
 {
     const char *dots = unicode ? "…" : "..";
     unsigned total = rl_text_columns(text);
@@ -145,7 +145,7 @@ void rl_text_elide(char *text, unsigned columns, bool unicode)
         tail_at += prefix_bytes(text + tail_at, 2);
     char out[RL_TEXT_LEN * 2];
     snprintf(out, sizeof out, "%.*s%s%s", (int)head_bytes, text, dots, text + tail_at);
-    if (strlen(out) <= strlen(text))
+    if (strlen(out) < n)
         memcpy(text, out, strlen(out) + 1);
     else
         text[prefix_bytes(text, columns)] = 0;

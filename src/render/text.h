@@ -25,8 +25,11 @@ unsigned rl_text_columns(const char *text);
 /** First character of a cleaned text that is not empty. @return its bytes. */
 unsigned rl_text_next(const char *text, unsigned *ret_columns);
 
-/** Shorten a cleaned text to at most `columns` by an ellipsis in its middle. In place. */
-void rl_text_elide(char *text, unsigned columns, bool unicode);
+/**
+ * Shorten a cleaned text to at most `columns` by an ellipsis in its middle.
+ * @param text  [n], changed in place.
+ */
+void rl_text_elide(char *text, size_t n, unsigned columns, bool unicode);
 
 /** Three significant digits: "98.2", "40.0", "0.0417", "1230", "1.2e-07"; zero is "0". */
 void rl_text_number(char *dst, size_t n, double value);
