@@ -28,6 +28,7 @@ struct rl_renderer {
     const char *summary;   /**< one line for --help */
     const char *extension; /**< file name ending that implies it, without the dot; NULL: none */
     bool binary;           /**< not to be written to a terminal */
+    bool cells;            /**< width and height count characters */
 
     /** @return true if it works here; else false and the reason in why[n]. */
     bool (*probe)(char *why, size_t n);

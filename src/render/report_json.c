@@ -103,6 +103,46 @@ static json_t *ridges(json_t *peak, json_t *bandwidth)
     return object;
 }
 
+static void add_roof(json_t *array, const char *id, const char *unit, struct rl_value rate,
+                     double scale, bool contended)
+{
+    json_t *roof = json_object();
+    json_t *value = json_object();
+    put_string(roof, "id", id);
+    put_string(roof, "unit", unit);
+    put_positive(value, "value", rate.value * scale);
+    put_string(value, "source",
+               rl_source_name(fabs(scale - 1) > 1e-9 ? RL_SOURCE_MODELLED : rate.source));
+    put_positive(value, "spread", rate.spread);
+    put_object(roof, "rate", value);
+    if (contended)
+        json_object_set_new(roof, "contended", json_true());
+    json_array_append_new(array, roof);
+}
+
+/* The ceilings behind the plain figures, with their provenance. */
+static json_t *roofs(const struct rl_report *report, json_t *bandwidth)
+{
+    json_t *array = json_array();
+    double scale = 1;
+    for (int p = 0; p < RL_INT8; p++) {
+        const struct rl_compute_ceiling *c =
+            rl_peak(report->machine, (enum rl_precision)p, NULL, NULL, threads_of(report), &scale);
+        if (c)
+            add_roof(array, c->id, c->unit, c->rate, scale, c->contended);
+    }
+    const char *level;
+    json_t *value;
+    json_object_foreach(bandwidth, level, value)
+    {
+        const struct rl_memory_ceiling *m =
+            rl_bandwidth(report->machine, level, NULL, threads_of(report), &scale);
+        if (m)
+            add_roof(array, m->id, "B/s", m->rate, scale, m->contended);
+    }
+    return array;
+}
+
 static json_t *machine(const struct rl_report *report)
 {
     json_t *object = json_object();
@@ -113,9 +153,11 @@ static json_t *machine(const struct rl_report *report)
     put_string(object, "date", report->machine->environment.date);
     json_object_set_new(object, "threads", json_integer(threads_of(report)));
     json_t *ridge = ridges(peak, bandwidth);
+    json_t *roof = roofs(report, bandwidth);
     put_object(object, "peak_flop_per_s", peak);
     put_object(object, "bytes_per_s", bandwidth);
     put_object(object, "ridge", ridge);
+    put_object(object, "roofs", roof);
     return object;
 }
 

@@ -112,7 +112,7 @@ static struct segment tie(const struct obb *box, const struct segment *line)
     double dy = line->y1 - line->y0;
     double length2 = dx * dx + dy * dy;
     double t = length2 > 0 ? ((box->x - line->x0) * dx + (box->y - line->y0) * dy) / length2 : 0;
-    t = fmin(fmax(t, 0), 1);
+    t = fmin(fmax(t, 0.05), 0.85); /* at the ridge it would be anybody's */
     double x = line->x0 + t * dx;
     double y = line->y0 + t * dy;
     double edge_x = fmin(fmax(x, box->x - box->half_w), box->x + box->half_w);
@@ -277,7 +277,8 @@ static double line_cost(const struct builder *b, const struct obb *box)
     }
     for (size_t i = 0; i < b->n_segment; i++)
         cost += rl_obb_crosses(box, &b->segment[i]) ? b->segment[i].cost : 0;
-    return cost;
+    /* In a cell a letter replaces the line instead of lying on it. */
+    return b->canvas->cells ? cost / 4 : cost;
 }
 
 /* Price of a leader: what it runs over. */

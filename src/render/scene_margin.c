@@ -47,13 +47,14 @@ static void title_text(const struct builder *b, char *dst, size_t n)
     snprintf(dst, n, "Roofline of %s", what);
 }
 
-static void subtitle_text(const struct builder *b, char *dst, size_t n)
+static void subtitle_text(const struct builder *b, const char *title, char *dst, size_t n)
 {
     const struct rl_machine *m = b->report->machine;
+    const char *name = m->name && *m->name ? m->name : m->cpu.model_name;
     char threads[64];
     snprintf(threads, sizeof threads, "%u thread%s", b->threads, b->threads == 1 ? "" : "s");
     *dst = 0;
-    join(dst, n, " · ", m->name && *m->name ? m->name : m->cpu.model_name ? m->cpu.model_name : "");
+    join(dst, n, " · ", name && !strstr(title, name) ? name : "");
     join(dst, n, " · ", threads);
     if (b->report->model == RL_CHART_CACHE_AWARE)
         join(dst, n, " · ", "cache-aware");
@@ -72,16 +73,16 @@ static void caption_text(const struct builder *b, char *dst, size_t n)
     }
     char text[RL_TEXT_LEN / 4];
     *dst = 0;
-    snprintf(text, sizeof text, "machine record of %.10s", e->date ? e->date : "");
+    snprintf(text, sizeof text, "roofs %.10s", e->date ? e->date : "");
     join(dst, n, " · ", e->date && *e->date ? text : "");
-    snprintf(text, sizeof text, "profile of %.10s", p && p->date ? p->date : "");
+    snprintf(text, sizeof text, "profile %.10s", p && p->date ? p->date : "");
     join(dst, n, " · ", p && p->date && *p->date ? text : "");
     const char *program = b->program ? b->program : p && p->program ? p->program : e->program;
     join(dst, n, " · ", program ? program : "");
     if (contended)
-        join(dst, n, " · ", "≥: other programs ran during the measurement");
+        join(dst, n, " · ", "≥: machine was busy");
     if (scaled)
-        join(dst, n, " · ", "scaled: from another number of threads");
+        join(dst, n, " · ", "scaled: from other thread counts");
 }
 
 static void plural(char *dst, size_t n, size_t count, const char *rest)
@@ -105,6 +106,11 @@ static void note_text(const struct builder *b, char *dst, size_t n)
     if (b->scene->n_other) {
         rl_text_percent(share, sizeof share, b->other_share);
         snprintf(text, sizeof text, "other: %zu kernels, %s of time", b->scene->n_other, share);
+        join(dst, n, " · ", text);
+    }
+    if (b->n_other_threads) {
+        plural(text, sizeof text, b->n_other_threads,
+               "on another number of threads: % is of their own roof");
         join(dst, n, " · ", text);
     }
     if (b->dense)
@@ -354,7 +360,7 @@ static void draw_head(struct builder *b)
     const struct frame *f = &b->f;
     char title[RL_TEXT_LEN], subtitle[RL_TEXT_LEN], y_title[64];
     title_text(b, title, sizeof title);
-    subtitle_text(b, subtitle, sizeof subtitle);
+    subtitle_text(b, title, subtitle, sizeof subtitle);
     double room = b->canvas->width - 2 * b->m.margin;
     double title_height = line_height(b, RL_FONT_TITLE);
     struct setting s = {RL_ROLE_TITLE,

@@ -114,6 +114,7 @@ static void add_kernel(struct builder *b, const struct rl_row *row, unsigned num
         return;
     }
     *p = (struct plotted){row, number, first, b->n_spot - first, key_spot(b, row, first)};
+    b->n_other_threads += row->place.threads && row->place.threads != b->threads;
     for (size_t i = first; i < b->n_spot; i++) {
         b->spot[i].key = i == p->key;
         b->spot[i].size = i == p->key ? marker_size(b, row) : b->m.marker_min;

@@ -134,7 +134,7 @@ static void fill_rates(const struct rl_row *row, char cell[N_COLUMNS][CELL])
     const struct rl_resource *level = nearest_level(row);
     struct rl_value flop = rl_kernel_flop(k);
     bool timed = rl_known(k->time_s) && k->time_s.value > 0;
-    if (row->place.flop_per_s > 0)
+    if (isfinite(row->place.flop_per_s) && row->place.flop_per_s > 0)
         rl_text_number(cell[COLUMN_RATE], CELL, row->place.flop_per_s / 1e9);
     else if (timed && rl_known(flop) && flop.value == 0)
         snprintf(cell[COLUMN_RATE], CELL, "0");
@@ -161,7 +161,8 @@ static void fill_row(const struct sheet *s, size_t i, char cell[N_COLUMNS][CELL]
     if (row->place.attained > 0) {
         snprintf(cell[COLUMN_ROOF], CELL, row->place.attained < 0.0995 ? "%.1f" : "%.0f",
                  row->place.attained * 100);
-        rl_text_number(cell[COLUMN_HEADROOM], CELL, row->place.headroom);
+        if (isfinite(row->place.headroom))
+            rl_text_number(cell[COLUMN_HEADROOM], CELL, row->place.headroom);
     }
     for (int c = 0; c < N_COLUMNS; c++) {
         if (c != COLUMN_NAME && !*cell[c])
@@ -342,9 +343,10 @@ static void put_advice(const struct sheet *s, const struct rl_row *row, const st
     if (a->gain > 1) {
         char here[CELL], whole[CELL];
         snprintf(here, sizeof here, "%.2g", a->gain);
-        double rest = 1 - row->time_share + row->time_share / a->gain;
+        double share = isfinite(row->time_share) ? row->time_share : 0;
+        double rest = 1 - share + share / a->gain;
         snprintf(whole, sizeof whole, "%.3g", 1 / rest);
-        bool alone = row->time_share <= 0 || row->time_share >= 0.995;
+        bool alone = share <= 0 || share >= 0.995;
         snprintf(tail, sizeof tail, " (up to %sx%s%s%s)", here, alone ? "" : " here, ",
                  alone ? "" : whole, alone ? "" : "x over all");
     }
@@ -429,6 +431,7 @@ static enum rl_status render_text(const struct rl_report *report,
 
 const struct rl_renderer rl_renderer_table = {
     .name = "table",
+    .cells = true,
     .summary = "table of kernels with advice",
     .probe = rl_renderer_always,
     .render = render_table,
@@ -436,6 +439,7 @@ const struct rl_renderer rl_renderer_table = {
 
 const struct rl_renderer rl_renderer_text = {
     .name = "text",
+    .cells = true,
     .summary = "chart for the terminal, table and advice",
     .extension = "txt",
     .probe = rl_renderer_always,

@@ -288,6 +288,7 @@ enum rl_status rl_write_chart(const struct rl_report *report,
 
 const struct rl_renderer rl_renderer_chart = {
     .name = "chart",
+    .cells = true,
     .summary = "chart for the terminal",
     .probe = rl_renderer_always,
     .render = rl_write_chart,

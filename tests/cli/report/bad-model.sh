@@ -1,0 +1,1 @@
+roofline report --model flat "$CASES/../../fixture/report/machine.json"

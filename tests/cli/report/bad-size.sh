@@ -1,0 +1,1 @@
+roofline report --size big "$CASES/../../fixture/report/machine.json"

@@ -1,0 +1,1 @@
+roofline report --theme pink "$CASES/../../fixture/report/machine.json"

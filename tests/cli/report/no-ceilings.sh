@@ -1,0 +1,2 @@
+echo '{"schema": "roofline-machine/1", "name": "bare"}' >bare.json
+roofline report bare.json

@@ -1,0 +1,1 @@
+roofline report "$CASES/../../fixture/report/profile.json"

@@ -1,0 +1,1 @@
+roofline report -f gif "$CASES/../../fixture/report/machine.json"

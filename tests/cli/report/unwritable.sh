@@ -1,0 +1,1 @@
+roofline report -o /nowhere/roof.svg "$CASES/../../fixture/report/machine.json"
