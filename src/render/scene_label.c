@@ -365,6 +365,8 @@ static void try_beside(const struct builder *b, const struct label *labels, size
         for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
             bool corner = sides[i].dx && sides[i].dy;
             struct place p = {.cost = sides[i].cost + (spot->key ? 0 : 8)};
+            if (b->canvas->cells && sides[i].dy)
+                p.cost += 7; /* the next row is half a decade away */
             p.box = (struct obb){spot->x + sides[i].dx * (corner ? reach * 0.6 + hw : gap_x + hw),
                                  spot->y + sides[i].dy * (corner ? reach * 0.6 + hh : gap_y + hh),
                                  hw, hh, 0};
