@@ -17,6 +17,9 @@
 #define RL_WORK_BASE_ISA "c"
 #endif
 
+/** A function of one vector argument, whatever its width; cast before it is called. */
+typedef void rl_vector_fn(void);
+
 struct rl_kernels {
     const char *isa;
     unsigned lanes; /**< elements a vector */
@@ -47,6 +50,17 @@ struct rl_kernels {
     void (*axpy)(size_t n, double s, const void *x, void *y);
     /** Sum of x * y in 8 vectors of partial sums. */
     double (*dot)(size_t n, const void *x, const void *y);
+
+    /** n points of one row: out = c0 * centre + c1 * sum of 4 (6) neighbours; rows are `pitch`
+     * elements apart, planes `plane`. 3 (5) adds, and a multiply and a multiply-add a point; 5 (7)
+     * loads and a store. */
+    void (*stencil5)(size_t n, double c0, double c1, const void *centre, ptrdiff_t pitch,
+                     void *out);
+    void (*stencil7)(size_t n, double c0, double c1, const void *centre, ptrdiff_t pitch,
+                     ptrdiff_t plane, void *out);
+
+    /** y = f(x), f taking and returning one vector of this table's width. */
+    void (*map)(size_t n, const void *x, void *y, rl_vector_fn *f);
 };
 
 /**

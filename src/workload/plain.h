@@ -24,6 +24,13 @@ struct rl_plain {
     void (*axpy)(size_t n, double s, const void *x, void *y);
     /** One running sum: bound by the latency of the add. */
     double (*dot)(size_t n, const void *x, const void *y);
+    /** As in kernels.h, one point at a time. */
+    void (*stencil5)(size_t n, double c0, double c1, const void *centre, ptrdiff_t pitch,
+                     void *out);
+    void (*stencil7)(size_t n, double c0, double c1, const void *centre, ptrdiff_t pitch,
+                     ptrdiff_t plane, void *out);
+    /** y = exp(x) by the C library. */
+    void (*exp)(size_t n, const void *x, void *y);
 };
 
 /** @param precision  RL_FP64 or RL_FP32. */

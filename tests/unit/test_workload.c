@@ -135,6 +135,26 @@ static void every_stream_streams(void **state)
         }
 }
 
+static void every_stencil_sweeps(void **state)
+{
+    (void)state;
+    static const char *const sizes[] = {"shape=2d5 n=1",   "shape=2d5 n=9",  "shape=2d5 n=67",
+                                        "shape=2d5 n=128", "shape=3d7 n=1",  "shape=3d7 n=5",
+                                        "shape=3d7 n=33",  "shape=3d7 n=64", "shape=2d5 n=2000"};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        verify_all("stencil", sizes[i], 1);
+        verify_all("stencil", sizes[i], 3);
+    }
+}
+
+static void every_exp_maps(void **state)
+{
+    (void)state;
+    static const char *const sizes[] = {"n=1", "n=7", "n=16", "n=1000"};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        verify_all("exp", sizes[i], 2);
+}
+
 /* Account one configuration. Release the kernel afterwards. */
 static void account(const char *name, const char *settings, unsigned threads,
                     struct rl_kernel *ret_kernel)
@@ -263,6 +283,36 @@ static void a_set_as_large_as_a_cache_is_not_guessed(void **state)
     rl_kernel_release(&k);
 }
 
+/* 4000 x 4000 points of 8 bytes: 3 rows and one of output are 125 KiB, too much for the L1 of 32
+ * KiB and little for the L2: behind the L1 three rows are read a point, behind the L2 one. */
+static void a_stencil_reads_a_point_once_where_its_rows_fit(void **state)
+{
+    (void)state;
+    struct rl_kernel k;
+    account("stencil", "shape=2d5 n=4000 variant=vectorised", 1, &k);
+    double points = 4000.0 * 4000;
+    assert_true(rl_kernel_flop(&k).value == 6 * points);
+    assert_true(bytes_of(&k, "L1") == 6 * 8 * points);
+    assert_true(bytes_of(&k, "L2") == 5 * 8 * points);
+    assert_true(bytes_of(&k, "L3") == 3 * 8 * points);
+    assert_true(bytes_of(&k, "DRAM") == 3 * 8 * points);
+    rl_kernel_release(&k);
+    account("stencil", "shape=3d7 n=300", 1, &k);
+    assert_true(rl_kernel_flop(&k).value == 8 * 300.0 * 300 * 300);
+    rl_kernel_release(&k);
+}
+
+static void exp_counts_special_functions_not_flop(void **state)
+{
+    (void)state;
+    struct rl_kernel k;
+    account("exp", "variant=libm n=1000", 2, &k);
+    assert_true(ops_of(&k, RL_OP_SPECIAL) == 2000);
+    assert_string_equal(k.ops[0].func, "exp");
+    assert_true(rl_kernel_flop(&k).value == 0);
+    rl_kernel_release(&k);
+}
+
 static void copy_counts_no_operations(void **state)
 {
     (void)state;
@@ -384,6 +434,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_gemm_multiplies),
         cmocka_unit_test(every_stream_streams),
+        cmocka_unit_test(every_stencil_sweeps),
+        cmocka_unit_test(every_exp_maps),
+        cmocka_unit_test(a_stencil_reads_a_point_once_where_its_rows_fit),
+        cmocka_unit_test(exp_counts_special_functions_not_flop),
         cmocka_unit_test(naive_gemm_counts_two_loads_a_multiply_and_an_add_a_step),
         cmocka_unit_test(packed_gemm_counts_whole_tiles),
         cmocka_unit_test(intensity_of_gemm_grows_with_its_size),
