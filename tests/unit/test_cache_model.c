@@ -361,9 +361,9 @@ static void one_core_equals_the_naive_model(void **state)
 {
     (void)state;
     rng_state = 0x1234567;
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 40; i++) {
         struct rl_cache_geometry g = random_geometry();
-        compare_run(&g, 1, i % 2, 20000);
+        compare_run(&g, 1, i % 2, 10000);
     }
 }
 
@@ -371,9 +371,9 @@ static void several_cores_equal_the_naive_model(void **state)
 {
     (void)state;
     rng_state = 0x7654321;
-    for (int i = 0; i < 120; i++) {
+    for (int i = 0; i < 80; i++) {
         struct rl_cache_geometry g = random_geometry();
-        compare_run(&g, 2 + (uint32_t)(rng() % (MAX_CORES - 1)), i % 2, 20000);
+        compare_run(&g, 2 + (uint32_t)(rng() % (MAX_CORES - 1)), i % 2, 10000);
     }
 }
 
@@ -393,8 +393,8 @@ static void real_geometries_equal_the_naive_model(void **state)
     (void)state;
     rng_state = 0xabcdef;
     for (size_t i = 0; i < sizeof real / sizeof *real; i++) {
-        compare_run(&real[i], 1, false, 300000);
-        compare_run(&real[i], 3, false, 300000);
+        compare_run(&real[i], 1, false, 100000);
+        compare_run(&real[i], 3, false, 100000);
     }
 }
 
@@ -555,7 +555,7 @@ static void more_address_space_than_fits_is_forgotten_and_said(void **state)
     assert_int_equal(rl_cache_new(&tiny, NULL, &cache, NULL), RL_OK);
     for (uint64_t i = 0; i < 20000; i++)
         rl_cache_access(cache, 0, i << 24, 8, RL_CACHE_STORE, flow);
-    assert_int_equal(flow[0].allocates, 20000);
+    assert_int_equal(flow[0].allocates, 10000);
     assert_int_equal(rl_cache_forgotten(cache), 2); /* 8191 regions at a time */
     rl_cache_free(cache);
 }
