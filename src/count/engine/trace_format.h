@@ -39,6 +39,9 @@
 /** The control area of a slot; translated code reaches it through the thread segment. */
 #define RLE_TRACE_AREA 0x10000u
 
+/** Bytes of the header. */
+#define RLE_TRACE_HEADER 0x8000u
+
 #define RLE_TRACE_PROCESS_BYTES                                                                    \
     (RLE_TRACE_PAGE + (uint64_t)RLE_TRACE_SITES * sizeof(struct rle_trace_site))
 #define RLE_TRACE_SLOT_BYTES (RLE_TRACE_AREA + (uint64_t)RLE_TRACE_RING)
@@ -56,7 +59,6 @@ enum rle_trace_site_flag {
     RLE_TRACE_MORE = 1,    /**< the next site belongs to the same records */
     RLE_TRACE_COUNTED = 2, /**< a record's `count` says how many elements of `size` bytes follow
                               each other from its address on */
-    RLE_TRACE_DOWN = 4,    /**< not set in sites: see rle_trace_record.count */
 };
 
 /** One access; several, linked by RLE_TRACE_MORE, for accesses that one record stands for. */
@@ -77,23 +79,33 @@ struct rle_trace_record {
 
 /* ---- layout ---- */
 
-struct rle_trace_header {
-    uint64_t magic;
-    uint64_t bytes;     /**< of the whole file */
-    uint32_t full;      /**< 1: every access is wanted and `wanted` is not looked at */
-    uint32_t closed;    /**< 1: the reader has ended in order; nobody reads any more */
-    uint64_t heartbeat; /**< grows while the reader lives */
+/** States of process areas and slots; the writer takes a free one, the reader frees it. */
+enum rle_trace_state {
+    RLE_TRACE_FREE = 0,
+    RLE_TRACE_TAKEN = 1, /**< by a writer that still prepares it */
+    RLE_TRACE_IN_USE = 2,
+    RLE_TRACE_ENDED = 3, /**< the writer writes no more */
 };
 
-/** States of process areas and slots; the writer takes a free one, the reader frees it. */
-enum rle_trace_state { RLE_TRACE_FREE = 0, RLE_TRACE_TAKEN = 1, RLE_TRACE_ENDED = 2 };
+struct rle_trace_header {
+    uint64_t magic;
+    uint64_t bytes;       /**< of the whole file */
+    uint32_t full;        /**< 1: every access is wanted and `wanted` is not looked at */
+    uint32_t closed;      /**< 1: the reader has ended in order; nobody reads any more */
+    uint64_t heartbeat;   /**< grows while the reader lives */
+    uint64_t classes;     /**< what a new slot is to record: see rle_trace_want */
+    uint32_t n_processes; /**< process areas ever taken: no higher one has been */
+    uint32_t n_slots;     /**< slots likewise */
+    uint32_t process_state[RLE_TRACE_PROCESSES]; /**< enum rle_trace_state */
+    uint32_t slot_state[RLE_TRACE_SLOTS];
+};
 
 /** First page of a process area; its sites follow on the next one. */
 struct rle_trace_process {
-    uint32_t state;    /**< enum rle_trace_state */
     int32_t pid;       /**< of the writer */
     uint32_t sequence; /**< as in the result file's name */
     uint32_t n_sites;  /**< valid sites; grows, release order. Site 0 is never used */
+    uint32_t pad;
     uint64_t skipped;  /**< accesses in the code that are not traced, because of their form … */
     uint64_t overflow; /**< … or because sites ran out */
 };
@@ -120,7 +132,6 @@ struct rle_trace_slot {
     _Alignas(64) uint64_t ring;
     uint64_t wraps;   /**< times the cursor went back to `ring`; stored after the cursor */
     uint64_t lost;    /**< records overwritten because nobody read */
-    uint32_t state;   /**< enum rle_trace_state */
     uint32_t process; /**< index of its process area */
     uint32_t thread;  /**< engine's slot number of the thread */
     uint32_t deaf;    /**< 1: the reader is gone, records are thrown away */
@@ -135,13 +146,14 @@ struct rle_trace_slot {
 
 _Static_assert(sizeof(struct rle_trace_site) == 16, "format");
 _Static_assert(sizeof(struct rle_trace_record) == 16, "format");
+_Static_assert(sizeof(struct rle_trace_header) <= RLE_TRACE_HEADER, "format");
 _Static_assert(sizeof(struct rle_trace_slot) <= RLE_TRACE_AREA, "format");
 _Static_assert(RLE_TRACE_RING % RLE_TRACE_CHUNK == 0, "format");
 
 /** Offsets in the file. */
 static inline uint64_t rle_trace_process_offset(uint32_t process)
 {
-    return RLE_TRACE_PAGE + (uint64_t)process * RLE_TRACE_PROCESS_BYTES;
+    return RLE_TRACE_HEADER + (uint64_t)process * RLE_TRACE_PROCESS_BYTES;
 }
 
 static inline uint64_t rle_trace_slot_offset(uint32_t slot)
@@ -158,12 +170,33 @@ static inline uint64_t rle_trace_file_bytes(void)
 
 /* ---- taking and giving back ---- */
 
-/** Take a free process area or slot, if this one is. */
-static inline bool rle_trace_take(uint32_t *state)
+/**
+ * Take a free process area or slot.
+ *
+ * @param states  header->process_state or header->slot_state.
+ * @param n       how many there are.
+ * @param used    header->n_processes or header->n_slots.
+ * @return its index; n if none is free. The caller fills it, then sets its state to IN_USE.
+ */
+static inline uint32_t rle_trace_take(uint32_t *states, uint32_t n, uint32_t *used)
 {
-    uint32_t free_state = RLE_TRACE_FREE;
-    return __atomic_compare_exchange_n(state, &free_state, RLE_TRACE_TAKEN, false, __ATOMIC_ACQ_REL,
-                                       __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t state = RLE_TRACE_FREE;
+        if (!__atomic_compare_exchange_n(&states[i], &state, RLE_TRACE_TAKEN, false,
+                                         __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            continue;
+        uint32_t most = __atomic_load_n(used, __ATOMIC_RELAXED);
+        while (most <= i && !__atomic_compare_exchange_n(used, &most, i + 1, false,
+                                                         __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            ;
+        return i;
+    }
+    return n;
+}
+
+static inline void rle_trace_set_state(uint32_t *state, enum rle_trace_state value)
+{
+    __atomic_store_n(state, value, __ATOMIC_RELEASE);
 }
 
 /** Begin to write to a slot just taken, whose ring is mapped at `ring`, aligned to a chunk. What

@@ -1,0 +1,603 @@
+/* One reader thread empties the rings in turn and drives the model. Where everything is followed
+ * and several workers are asked for, each has a model of its own for a share of the classes of
+ * lines (which never meet), and all go through the same records. */
+#include "count/traffic.h"
+
+#include "base/error.h"
+#include "timing/clock.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    WORKERS_MAX = 16,
+    BATCH = 1 << 14,      /* records of one thread before the next has its turn */
+    STEPS_KEPT = 64,      /* turns a thread's reading may lag behind its writing */
+    IDLE_NS = 100 * 1000, /* sleep when no record was found */
+};
+static const double DEFAULT_STEP_S = 250e-6;
+static const uint64_t DEFAULT_EXACT = 2000000;
+static const double THOROUGH_S = 0.05; /* between looks for processes that died */
+
+/* Accounts of a process, [worker][site], NULL where nothing was seen. */
+struct accounts {
+    struct rl_cache_flow **by_site[WORKERS_MAX];
+};
+
+/* One thread of the program, as the model sees it. */
+struct reader {
+    uint32_t core;
+    uint64_t step;                /* first one not yet applied to its core … */
+    uint64_t step_at[STEPS_KEPT]; /* … and where in its ring each one is to be */
+};
+
+struct step {
+    uint32_t n_changes;
+    struct rl_sampling_change change[RL_SAMPLING_CHANGES_MAX];
+};
+
+/* Records that every worker has to go through. */
+struct job {
+    const struct rl_channel_thread *thread;
+    const struct rle_trace_record *record;
+    uint64_t n;
+};
+
+struct worker {
+    struct rl_traffic *traffic;
+    uint32_t index;
+    struct rl_cache *cache;
+    pthread_t thread;
+    bool out_of_memory;
+    uint64_t malformed;
+};
+
+struct rl_traffic {
+    struct rl_traffic_options options;
+    struct rl_sampling sampling;
+    struct rl_channel *channel;
+    uint32_t n_flows;
+    struct worker worker[WORKERS_MAX];
+
+    pthread_t reader;
+    bool started;
+    bool stop; /* atomic */
+    enum rl_status status;
+    struct rl_error error;
+
+    struct step step[STEPS_KEPT];
+    uint64_t n_steps;
+    double next_step_s;
+    uint64_t records;
+    bool core_used[RL_CACHE_CORES_MAX];
+
+    /* Between the reader and the other workers: a job is open while `open` is ahead of `closed`. */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct job job;
+    uint64_t jobs;
+    uint32_t busy;
+    bool quit;
+
+    struct rl_traffic_row *row;
+    size_t n_row;
+    size_t row_capacity;
+    struct rl_channel_totals totals;
+};
+
+void rl_traffic_options_default(struct rl_traffic_options *options)
+{
+    memset(options, 0, sizeof *options);
+    rl_sampling_options_default(&options->sampling);
+    options->exact_records = DEFAULT_EXACT;
+    options->step_s = DEFAULT_STEP_S;
+    options->n_workers = 1;
+}
+
+/* ---- accounts ---- */
+
+uint32_t rl_traffic_flows(const struct rl_traffic *traffic)
+{
+    return traffic->n_flows;
+}
+
+void rl_traffic_add(const struct rl_traffic *traffic, struct rl_cache_flow sum[],
+                    const struct rl_cache_flow account[])
+{
+    for (uint32_t i = 0; i < traffic->n_flows; i++) {
+        sum[i].reads += account[i].reads;
+        sum[i].allocates += account[i].allocates;
+        sum[i].writebacks += account[i].writebacks;
+        sum[i].castouts += account[i].castouts;
+        sum[i].nt_bytes += account[i].nt_bytes;
+    }
+}
+
+void rl_traffic_estimate(const struct rl_traffic *traffic, const struct rl_cache_flow account[],
+                         uint32_t level, struct rl_traffic_value *ret_value)
+{
+    rl_sampling_estimate(&traffic->sampling, account, level, ret_value);
+}
+
+static struct accounts *new_accounts(const struct rl_traffic *t)
+{
+    struct accounts *accounts = calloc(1, sizeof *accounts);
+    for (uint32_t w = 0; accounts && w < t->options.n_workers; w++) {
+        accounts->by_site[w] = calloc(RLE_TRACE_SITES, sizeof(struct rl_cache_flow *));
+        if (!accounts->by_site[w]) {
+            while (w-- > 0)
+                free(accounts->by_site[w]);
+            free(accounts);
+            return NULL;
+        }
+    }
+    return accounts;
+}
+
+static void free_accounts(const struct rl_traffic *t, struct accounts *accounts)
+{
+    for (uint32_t w = 0; accounts && w < t->options.n_workers; w++) {
+        for (uint32_t site = 0; site < RLE_TRACE_SITES; site++)
+            free(accounts->by_site[w][site]);
+        free(accounts->by_site[w]);
+    }
+    free(accounts);
+}
+
+static bool add_row(struct rl_traffic *t, struct rl_traffic_row row)
+{
+    if (t->n_row == t->row_capacity) {
+        size_t capacity = t->row_capacity ? 2 * t->row_capacity : 1024;
+        struct rl_traffic_row *grown = realloc(t->row, capacity * sizeof *grown);
+        if (!grown)
+            return false;
+        t->row = grown;
+        t->row_capacity = capacity;
+    }
+    t->row[t->n_row++] = row;
+    return true;
+}
+
+/* Turn a process's accounts into rows; the first worker's accounts become the rows' own. */
+static enum rl_status keep_accounts(void *context, struct rl_channel_process *process,
+                                    struct rl_error *err)
+{
+    struct rl_traffic *t = context;
+    struct accounts *accounts = process->user;
+    process->user = NULL;
+    enum rl_status status = RL_OK;
+    for (uint32_t site = 0; accounts && site < process->n_sites && status == RL_OK; site++) {
+        struct rl_cache_flow *sum = NULL;
+        for (uint32_t w = 0; w < t->options.n_workers; w++) {
+            struct rl_cache_flow *account = accounts->by_site[w][site];
+            accounts->by_site[w][site] = NULL;
+            if (account && sum) {
+                rl_traffic_add(t, sum, account);
+                free(account);
+            } else if (account) {
+                sum = account;
+            }
+        }
+        const struct rle_trace_site *s = &process->sites[site];
+        if (sum && !add_row(t, (struct rl_traffic_row){process->pid, process->sequence, s->block,
+                                                       s->insn, sum})) {
+            free(sum);
+            status = rl_fail(err, RL_ENOMEM, "no memory for what instructions moved");
+        }
+    }
+    free_accounts(t, accounts);
+    return status;
+}
+
+/* ---- records into the model ---- */
+
+static void run_record(struct worker *w, const struct rl_channel_process *process, uint32_t core,
+                       const struct rle_trace_record *record)
+{
+    struct accounts *accounts = process->user;
+    struct rl_cache_flow **by_site = accounts->by_site[w->index];
+    uint32_t i = record->site;
+    if (i == 0 || i >= process->n_sites) {
+        w->malformed++;
+        return;
+    }
+    for (;; i++) {
+        const struct rle_trace_site *site = &process->sites[i];
+        struct rl_cache_flow *flow = by_site[i];
+        if (!flow) {
+            flow = by_site[i] = calloc(w->traffic->n_flows, sizeof *flow);
+            if (!flow) {
+                w->out_of_memory = true;
+                return;
+            }
+        }
+        uint64_t size = site->size;
+        if (site->flags & RLE_TRACE_COUNTED)
+            size *= record->count;
+        rl_cache_access(w->cache, core, record->address + (uint64_t)(int64_t)site->offset, size,
+                        (enum rl_cache_kind)(site->kind & RLE_TRACE_NT_STORE), flow);
+        if (!(site->flags & RLE_TRACE_MORE) || i + 1 >= process->n_sites)
+            return;
+    }
+}
+
+static void run_job(struct worker *w, const struct job *job)
+{
+    uint32_t core = ((const struct reader *)job->thread->user)->core;
+    for (uint64_t i = 0; i < job->n; i++)
+        run_record(w, job->thread->process, core, &job->record[i]);
+}
+
+static void *work(void *argument)
+{
+    struct worker *w = argument;
+    struct rl_traffic *t = w->traffic;
+    uint64_t done = 0;
+    pthread_mutex_lock(&t->lock);
+    for (;;) {
+        while (t->jobs == done && !t->quit)
+            pthread_cond_wait(&t->changed, &t->lock);
+        if (t->jobs == done)
+            break;
+        struct job job = t->job;
+        done = t->jobs;
+        pthread_mutex_unlock(&t->lock);
+        run_job(w, &job);
+        pthread_mutex_lock(&t->lock);
+        if (--t->busy == 0)
+            pthread_cond_broadcast(&t->changed);
+    }
+    pthread_mutex_unlock(&t->lock);
+    return NULL;
+}
+
+static void run_by_all(struct rl_traffic *t, const struct job *job)
+{
+    bool others = t->options.n_workers > 1;
+    if (others) {
+        pthread_mutex_lock(&t->lock);
+        t->job = *job;
+        t->jobs++;
+        t->busy = t->options.n_workers - 1;
+        pthread_cond_broadcast(&t->changed);
+        pthread_mutex_unlock(&t->lock);
+    }
+    run_job(&t->worker[0], job);
+    if (others) {
+        pthread_mutex_lock(&t->lock);
+        while (t->busy > 0)
+            pthread_cond_wait(&t->changed, &t->lock);
+        pthread_mutex_unlock(&t->lock);
+    }
+}
+
+/* Read some of a thread's records, changing over to the next step of the sampling where it was
+ * taken. Returns how many. */
+static uint64_t drain(struct rl_traffic *t, struct rl_channel_thread *thread)
+{
+    struct reader *reader = thread->user;
+    uint64_t n;
+    const struct rle_trace_record *record = rl_channel_peek(thread, &n);
+    if (n > BATCH)
+        n = BATCH;
+    while (reader->step < t->n_steps) {
+        uint64_t at = reader->step_at[reader->step % STEPS_KEPT];
+        uint64_t until = at > thread->position ? (at - thread->position) / sizeof *record : 0;
+        if (until > 0) {
+            n = n < until ? n : until;
+            break;
+        }
+        const struct step *step = &t->step[reader->step % STEPS_KEPT];
+        for (uint32_t i = 0; i < step->n_changes; i++)
+            rl_sampling_apply(&t->sampling, t->worker[0].cache, reader->core, step->change[i]);
+        reader->step++;
+    }
+    if (n == 0)
+        return 0;
+    run_by_all(t, &(struct job){thread, record, n});
+    rl_channel_consume(thread, n);
+    t->records += n;
+    return n;
+}
+
+/* ---- the sampling's clock ---- */
+
+static void maybe_step(struct rl_traffic *t)
+{
+    size_t n;
+    struct rl_channel_thread *thread = rl_channel_threads(t->channel, &n);
+    if (t->sampling.full || t->records < t->options.exact_records)
+        return;
+    double now_s = rl_now_s();
+    if (now_s < t->next_step_s)
+        return;
+    for (size_t i = 0; i < n; i++)
+        if (t->n_steps - ((struct reader *)thread[i].user)->step >= STEPS_KEPT)
+            return;
+    struct step *step = &t->step[t->n_steps % STEPS_KEPT];
+    step->n_changes = rl_sampling_step(&t->sampling, step->change);
+    rl_channel_want(t->channel, rl_sampling_wanted(&t->sampling));
+    for (size_t i = 0; i < n; i++)
+        ((struct reader *)thread[i].user)->step_at[t->n_steps % STEPS_KEPT] =
+            rle_trace_head(thread[i].slot);
+    t->n_steps++;
+    t->next_step_s = now_s + t->options.step_s;
+}
+
+/* ---- threads come and go ---- */
+
+static enum rl_status begin_thread(void *context, struct rl_channel_thread *thread,
+                                   struct rl_error *err)
+{
+    struct rl_traffic *t = context;
+    struct reader *reader = calloc(1, sizeof *reader);
+    if (!thread->process->user)
+        thread->process->user = new_accounts(t);
+    if (!reader || !thread->process->user) {
+        free(reader);
+        return rl_fail(err, RL_ENOMEM, "no memory to follow another thread");
+    }
+    while (reader->core < RL_CACHE_CORES_MAX - 1 && t->core_used[reader->core])
+        reader->core++;
+    reader->step = t->n_steps;
+    thread->user = reader;
+    t->core_used[reader->core] = true;
+    for (uint32_t w = 0; w < t->options.n_workers; w++)
+        RL_TRY(rl_cache_reserve_cores(t->worker[w].cache, reader->core + 1, err));
+    if (t->options.n_workers > 1)
+        return RL_OK;
+    return rl_sampling_attach(&t->sampling, t->worker[0].cache, reader->core, err);
+}
+
+static void end_thread(void *context, struct rl_channel_thread *thread)
+{
+    struct rl_traffic *t = context;
+    struct reader *reader = thread->user;
+    if (reader)
+        t->core_used[reader->core] = false;
+    free(reader);
+}
+
+/* ---- the reader thread ---- */
+
+static void sleep_a_little(void)
+{
+    const struct timespec idle = {.tv_nsec = IDLE_NS};
+    nanosleep(&idle, NULL);
+}
+
+static enum rl_status read_all(struct rl_traffic *t, bool thorough, uint64_t *ret_n)
+{
+    RL_TRY(rl_channel_scan(t->channel, thorough, &t->error));
+    size_t n_threads;
+    struct rl_channel_thread *thread = rl_channel_threads(t->channel, &n_threads);
+    uint64_t n = 0;
+    for (size_t i = 0; i < n_threads; i++)
+        n += drain(t, &thread[i]);
+    for (uint32_t w = 0; w < t->options.n_workers; w++)
+        if (t->worker[w].out_of_memory)
+            return rl_fail(&t->error, RL_ENOMEM, "no memory for what instructions move");
+    *ret_n = n;
+    return RL_OK;
+}
+
+static enum rl_status read_until_stopped(struct rl_traffic *t)
+{
+    double thorough_s = 0;
+    uint64_t n = 0;
+    while (!__atomic_load_n(&t->stop, __ATOMIC_ACQUIRE)) {
+        double now_s = rl_now_s();
+        bool thorough = now_s >= thorough_s;
+        if (thorough)
+            thorough_s = now_s + THOROUGH_S;
+        rl_channel_beat(t->channel);
+        RL_TRY(read_all(t, thorough, &n));
+        maybe_step(t);
+        if (n == 0)
+            sleep_a_little();
+    }
+    rl_channel_close(t->channel);
+    size_t left;
+    do {
+        RL_TRY(read_all(t, true, &n));
+        rl_channel_threads(t->channel, &left);
+    } while (n > 0 || left > 0);
+    return rl_channel_scan(t->channel, true, &t->error);
+}
+
+static void *read_channel(void *argument)
+{
+    struct rl_traffic *t = argument;
+    t->status = read_until_stopped(t);
+    if (t->status != RL_OK)
+        rl_channel_close(t->channel);
+    return NULL;
+}
+
+/* ---- life ---- */
+
+/* Several workers: each keeps the classes that are its own. */
+static enum rl_status share_sets(struct rl_traffic *t, struct worker *w, struct rl_error *err)
+{
+    for (uint32_t k = 0; k < t->options.geometry.n_levels; k++) {
+        uint32_t sets = t->options.geometry.level[k].sets;
+        uint8_t *group = malloc(sets);
+        if (!group)
+            return rl_fail(err, RL_ENOMEM, "no memory for the traffic model");
+        for (uint32_t set = 0; set < sets; set++)
+            group[set] =
+                set % t->sampling.classes % t->options.n_workers == w->index ? 0 : RL_CACHE_OUT;
+        enum rl_status status = rl_cache_choose_sets(w->cache, k, RL_CACHE_ALL, group, err);
+        free(group);
+        RL_TRY(status);
+    }
+    return RL_OK;
+}
+
+static enum rl_status init(struct rl_traffic *t, struct rl_error *err)
+{
+    RL_TRY(rl_sampling_init(&t->sampling, &t->options.geometry, &t->options.sampling, err));
+    if (!t->sampling.full || t->options.n_workers > t->sampling.classes)
+        t->options.n_workers = 1;
+    t->n_flows = rl_sampling_flows(&t->sampling);
+    uint32_t n_groups[RL_CACHE_LEVELS_MAX];
+    rl_sampling_groups(&t->sampling, n_groups);
+    for (uint32_t i = 0; i < t->options.n_workers; i++) {
+        struct worker *w = &t->worker[i];
+        w->traffic = t;
+        w->index = i;
+        RL_TRY(rl_cache_new(&t->options.geometry, n_groups, &w->cache, err));
+        if (t->options.n_workers > 1)
+            RL_TRY(share_sets(t, w, err));
+    }
+    if (t->options.n_workers == 1)
+        RL_TRY(rl_sampling_attach(&t->sampling, t->worker[0].cache, 0, err));
+    const struct rl_channel_events events = {begin_thread, end_thread, keep_accounts, t};
+    return rl_channel_new(t->sampling.full, rl_sampling_wanted(&t->sampling), &events, &t->channel,
+                          err);
+}
+
+enum rl_status rl_traffic_new(const struct rl_traffic_options *options,
+                              struct rl_traffic **ret_traffic, struct rl_error *err)
+{
+    if (!(options->step_s > 0) || options->n_workers < 1 || options->n_workers > WORKERS_MAX)
+        return rl_fail(err, RL_EINVAL, "a traffic model has 1 to %d workers and a step above 0 s",
+                       WORKERS_MAX);
+    struct rl_traffic *t = calloc(1, sizeof *t);
+    if (!t)
+        return rl_fail(err, RL_ENOMEM, "no memory for the traffic model");
+    t->options = *options;
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->changed, NULL);
+    enum rl_status status = init(t, err);
+    if (status != RL_OK) {
+        rl_traffic_free(t);
+        return status;
+    }
+    *ret_traffic = t;
+    return RL_OK;
+}
+
+static void end_workers(struct rl_traffic *t, uint32_t n)
+{
+    pthread_mutex_lock(&t->lock);
+    t->quit = true;
+    pthread_cond_broadcast(&t->changed);
+    pthread_mutex_unlock(&t->lock);
+    for (uint32_t i = 1; i < n; i++)
+        pthread_join(t->worker[i].thread, NULL);
+}
+
+enum rl_status rl_traffic_start(struct rl_traffic *traffic, struct rl_error *err)
+{
+    struct rl_traffic *t = traffic;
+    for (uint32_t i = 1; i < t->options.n_workers; i++)
+        if (pthread_create(&t->worker[i].thread, NULL, work, &t->worker[i]) != 0) {
+            end_workers(t, i);
+            return rl_fail(err, RL_ESYS, "cannot start a thread for the traffic model");
+        }
+    if (pthread_create(&t->reader, NULL, read_channel, t) != 0) {
+        end_workers(t, t->options.n_workers);
+        return rl_fail(err, RL_ESYS, "cannot start a thread for the traffic model");
+    }
+    t->started = true;
+    return RL_OK;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct rl_traffic_row *x = a;
+    const struct rl_traffic_row *y = b;
+    if (x->pid != y->pid)
+        return x->pid < y->pid ? -1 : 1;
+    if (x->sequence != y->sequence)
+        return x->sequence < y->sequence ? -1 : 1;
+    if (x->block != y->block)
+        return x->block < y->block ? -1 : 1;
+    return x->insn < y->insn ? -1 : x->insn > y->insn;
+}
+
+/* Rows of one instruction, which may have several operands, become one. */
+static void merge_rows(struct rl_traffic *t)
+{
+    if (t->n_row > 0)
+        qsort(t->row, t->n_row, sizeof *t->row, by_place);
+    size_t n = 0;
+    for (size_t i = 0; i < t->n_row; i++) {
+        if (n > 0 && by_place(&t->row[n - 1], &t->row[i]) == 0) {
+            struct rl_cache_flow *sum = (struct rl_cache_flow *)(uintptr_t)t->row[n - 1].account;
+            rl_traffic_add(t, sum, t->row[i].account);
+            free((void *)(uintptr_t)t->row[i].account);
+        } else {
+            t->row[n++] = t->row[i];
+        }
+    }
+    t->n_row = n;
+}
+
+enum rl_status rl_traffic_stop(struct rl_traffic *traffic, struct rl_error *err)
+{
+    struct rl_traffic *t = traffic;
+    if (!t->started)
+        return RL_OK;
+    __atomic_store_n(&t->stop, true, __ATOMIC_RELEASE);
+    pthread_join(t->reader, NULL);
+    end_workers(t, t->options.n_workers);
+    t->started = false;
+    rl_channel_totals(t->channel, &t->totals);
+    merge_rows(t);
+    if (t->status != RL_OK && err)
+        *err = t->error;
+    return t->status;
+}
+
+void rl_traffic_free(struct rl_traffic *traffic)
+{
+    if (!traffic)
+        return;
+    struct rl_traffic *t = traffic;
+    rl_traffic_stop(t, NULL);
+    if (t->channel) {
+        size_t n;
+        struct rl_channel_thread *thread = rl_channel_threads(t->channel, &n);
+        for (size_t i = 0; i < n; i++) { /* only after an error */
+            free(thread[i].user);
+            free_accounts(t, thread[i].process->user);
+            thread[i].process->user = NULL;
+        }
+    }
+    rl_channel_free(t->channel);
+    for (size_t i = 0; i < t->n_row; i++)
+        free((void *)(uintptr_t)t->row[i].account);
+    free(t->row);
+    for (uint32_t i = 0; i < WORKERS_MAX; i++)
+        rl_cache_free(t->worker[i].cache);
+    pthread_mutex_destroy(&t->lock);
+    pthread_cond_destroy(&t->changed);
+    free(t);
+}
+
+int rl_traffic_descriptor(const struct rl_traffic *traffic)
+{
+    return rl_channel_descriptor(traffic->channel);
+}
+
+const struct rl_traffic_row *rl_traffic_rows(const struct rl_traffic *traffic, size_t *ret_n)
+{
+    *ret_n = traffic->n_row;
+    return traffic->row;
+}
+
+void rl_traffic_summarise(const struct rl_traffic *traffic, struct rl_traffic_summary *ret_summary)
+{
+    struct rl_traffic_summary summary = {.channel = traffic->totals,
+                                         .records = traffic->records,
+                                         .sampled = traffic->sampling.thinned};
+    for (uint32_t w = 0; w < traffic->options.n_workers; w++) {
+        summary.malformed += traffic->worker[w].malformed;
+        summary.forgotten += rl_cache_forgotten(traffic->worker[w].cache);
+    }
+    *ret_summary = summary;
+}

@@ -1,0 +1,404 @@
+/* From records in a channel to bytes per instruction: writers of several threads and processes,
+ * full rings, writers that are killed, readers that stop, nonsense in the rings. The writers here
+ * do what the engine does, by the same header. */
+#include "count/traffic.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { MIB = 1 << 20 };
+
+/* ---- a writer ---- */
+
+struct writer {
+    struct rle_trace_header *header;
+    struct rle_trace_process *process;
+    struct rle_trace_site *sites;
+    uint32_t process_index;
+    struct rle_trace_slot *slot;
+    uint32_t slot_index;
+    uint64_t classes; /* recorded ones, looked up in `wanted` */
+};
+
+static void *map(int fd, uint64_t offset, uint64_t bytes)
+{
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+static void open_process(struct writer *w, int fd, uint32_t sequence)
+{
+    w->header = map(fd, 0, RLE_TRACE_HEADER);
+    w->process_index =
+        rle_trace_take(w->header->process_state, RLE_TRACE_PROCESSES, &w->header->n_processes);
+    w->process = map(fd, rle_trace_process_offset(w->process_index), RLE_TRACE_PROCESS_BYTES);
+    w->sites = (struct rle_trace_site *)((char *)w->process + RLE_TRACE_PAGE);
+    w->process->pid = getpid();
+    w->process->sequence = sequence;
+    /* Site 1: a load of 8 bytes; 2 and 3: load and store of one cluster; 4: a string store. */
+    w->sites[1] = (struct rle_trace_site){.block = 7, .size = 8, .insn = 3};
+    w->sites[2] =
+        (struct rle_trace_site){.block = 8, .size = 8, .insn = 0, .flags = RLE_TRACE_MORE};
+    w->sites[3] = (struct rle_trace_site){
+        .block = 8, .offset = 64, .size = 8, .insn = 1, .kind = RLE_TRACE_STORE};
+    w->sites[4] = (struct rle_trace_site){
+        .block = 9, .size = 4, .insn = 2, .kind = RLE_TRACE_STORE, .flags = RLE_TRACE_COUNTED};
+    w->sites[5] = (struct rle_trace_site){.block = 7, .size = 16, .insn = 3};
+    __atomic_store_n(&w->process->n_sites, 6, __ATOMIC_RELEASE);
+    rle_trace_set_state(&w->header->process_state[w->process_index], RLE_TRACE_IN_USE);
+}
+
+static void open_thread(struct writer *w, int fd)
+{
+    w->slot_index = rle_trace_take(w->header->slot_state, RLE_TRACE_SLOTS, &w->header->n_slots);
+    uint64_t offset = rle_trace_slot_offset(w->slot_index);
+    /* One mapping for both, so that the ring is aligned to a chunk as an engine's must be. */
+    char *space =
+        mmap(NULL, 2 * MIB + RLE_TRACE_CHUNK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *at = space + (RLE_TRACE_CHUNK - (uintptr_t)space % RLE_TRACE_CHUNK) % RLE_TRACE_CHUNK;
+    w->slot = mmap(at, RLE_TRACE_SLOT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+                   (off_t)offset);
+    w->slot->process = w->process_index;
+    rle_trace_want(w->slot, w->header->classes);
+    rle_trace_begin(w->slot, (uint64_t)at + RLE_TRACE_AREA);
+    rle_trace_set_state(&w->header->slot_state[w->slot_index], RLE_TRACE_IN_USE);
+}
+
+static void close_thread(struct writer *w)
+{
+    rle_trace_set_state(&w->header->slot_state[w->slot_index], RLE_TRACE_ENDED);
+}
+
+static void close_process(struct writer *w)
+{
+    rle_trace_set_state(&w->header->process_state[w->process_index], RLE_TRACE_ENDED);
+}
+
+static void put(struct writer *w, uint64_t address, uint32_t site, uint32_t count)
+{
+    if (!rle_trace_write(w->slot, address, site, count))
+        return;
+    uint32_t room;
+    while (rle_trace_next_chunk(w->slot, &room) == RLE_TRACE_WAIT) {
+        if (__atomic_load_n(&w->header->closed, __ATOMIC_ACQUIRE)) {
+            rle_trace_drop_chunk(w->slot);
+            return;
+        }
+        usleep(50);
+    }
+}
+
+static bool wanted(const struct writer *w, uint64_t address)
+{
+    return w->header->full || w->slot->wanted[0][address >> 4 & 255];
+}
+
+/* ---- readers ---- */
+
+static const struct rl_cache_geometry machine = {
+    3, {{64, 8, false, 0}, {512, 8, false, 0}, {2048, 16, true, 0}}};
+
+static struct rl_traffic *begin(bool full, uint32_t n_workers)
+{
+    struct rl_traffic_options options;
+    struct rl_traffic *traffic = NULL;
+    rl_traffic_options_default(&options);
+    options.geometry = machine;
+    options.sampling.full = full;
+    options.n_workers = n_workers;
+    options.exact_records = 50000;
+    assert_int_equal(rl_traffic_new(&options, &traffic, NULL), RL_OK);
+    assert_int_equal(rl_traffic_start(traffic, NULL), RL_OK);
+    return traffic;
+}
+
+static double bytes_of(const struct rl_traffic *traffic, const struct rl_traffic_row *row,
+                       uint32_t level)
+{
+    struct rl_traffic_value value;
+    rl_traffic_estimate(traffic, row->account, level, &value);
+    return value.bytes;
+}
+
+static uint64_t rng_state = 88172645463325252u;
+
+static uint64_t rng(void)
+{
+    rng_state ^= rng_state << 13;
+    rng_state ^= rng_state >> 7;
+    rng_state ^= rng_state << 17;
+    return rng_state;
+}
+
+/* ---- promises ---- */
+
+static void every_record_reaches_its_instruction(void **state)
+{
+    (void)state;
+    struct rl_traffic *traffic = begin(true, 1);
+    struct writer w = {0};
+    open_process(&w, rl_traffic_descriptor(traffic), 2);
+    open_thread(&w, rl_traffic_descriptor(traffic));
+    for (uint64_t i = 0; i < 1000; i++) {
+        put(&w, MIB + 64 * i, 1, 0);       /* 1000 lines read */
+        put(&w, 16 * MIB + 128 * i, 2, 0); /* 1000 read, 1000 written */
+    }
+    put(&w, 32 * MIB, 4, 160);           /* 640 bytes: 10 lines written */
+    put(&w, MIB + 64 * 1000 + 56, 5, 0); /* the same instruction, two lines more */
+    close_thread(&w);
+    close_process(&w);
+    assert_int_equal(rl_traffic_stop(traffic, NULL), RL_OK);
+    size_t n;
+    const struct rl_traffic_row *row = rl_traffic_rows(traffic, &n);
+    assert_int_equal(n, 4);
+    const uint32_t block[] = {7, 8, 8, 9};
+    const uint32_t insn[] = {3, 0, 1, 2};
+    const double bytes[] = {64 * 1002, 64 * 1000, 64 * 1000, 640};
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(row[i].pid, getpid());
+        assert_int_equal(row[i].sequence, 2);
+        assert_int_equal(row[i].block, block[i]);
+        assert_int_equal(row[i].insn, insn[i]);
+        assert_true(row[i].account[2].reads * 64 == (insn[i] % 3 == 0 ? bytes[i] : 0));
+        assert_true(row[i].account[2].allocates * 64 == (insn[i] % 3 == 0 ? 0 : bytes[i]));
+    }
+    assert_true(bytes_of(traffic, &row[0], 2) == bytes[0]);
+    struct rl_traffic_summary summary;
+    rl_traffic_summarise(traffic, &summary);
+    assert_int_equal(summary.records, 2002);
+    assert_int_equal(summary.channel.lost, 0);
+    assert_int_equal(summary.channel.threads, 1);
+    assert_false(summary.sampled);
+    rl_traffic_free(traffic);
+}
+
+static void *write_stream(void *argument)
+{
+    struct writer *w = argument;
+    for (uint64_t i = 0; i < 200000; i++) /* 3 MiB of records through a ring of 1 */
+        put(w, (1 + w->slot_index) * 64 * (uint64_t)MIB + 64 * i, 1, 0);
+    close_thread(w);
+    return NULL;
+}
+
+static void several_threads_fill_their_rings_many_times(void **state)
+{
+    (void)state;
+    for (uint32_t n_workers = 1; n_workers <= 3; n_workers += 2) {
+        struct rl_traffic *traffic = begin(true, n_workers);
+        struct writer w[3] = {0};
+        pthread_t thread[3];
+        open_process(&w[0], rl_traffic_descriptor(traffic), 0);
+        for (int i = 0; i < 3; i++) {
+            w[i] = w[0];
+            open_thread(&w[i], rl_traffic_descriptor(traffic));
+            pthread_create(&thread[i], NULL, write_stream, &w[i]);
+        }
+        for (int i = 0; i < 3; i++)
+            pthread_join(thread[i], NULL);
+        close_process(&w[0]);
+        assert_int_equal(rl_traffic_stop(traffic, NULL), RL_OK);
+        size_t n;
+        const struct rl_traffic_row *row = rl_traffic_rows(traffic, &n);
+        assert_int_equal(n, 1);
+        assert_true(bytes_of(traffic, row, 2) == 64.0 * 600000);
+        rl_traffic_free(traffic);
+    }
+}
+
+static void workers_together_equal_one(void **state)
+{
+    (void)state;
+    double bytes[2][3];
+    for (uint32_t run = 0; run < 2; run++) {
+        struct rl_traffic *traffic = begin(true, run == 0 ? 1 : 4);
+        struct writer w = {0};
+        rng_state = 4711;
+        open_process(&w, rl_traffic_descriptor(traffic), 0);
+        open_thread(&w, rl_traffic_descriptor(traffic));
+        for (int i = 0; i < 300000; i++)
+            put(&w, MIB + rng() % (4 * MIB), 2, 0);
+        close_thread(&w);
+        close_process(&w);
+        assert_int_equal(rl_traffic_stop(traffic, NULL), RL_OK);
+        size_t n;
+        const struct rl_traffic_row *row = rl_traffic_rows(traffic, &n);
+        assert_int_equal(n, 2);
+        for (uint32_t level = 0; level < 3; level++)
+            bytes[run][level] = bytes_of(traffic, &row[1], level);
+        rl_traffic_free(traffic);
+    }
+    assert_memory_equal(bytes[0], bytes[1], sizeof bytes[0]);
+    assert_true(bytes[0][2] > 0);
+}
+
+static void a_killed_writer_loses_nothing_it_wrote(void **state)
+{
+    (void)state;
+    struct rl_traffic *traffic = begin(true, 1);
+    int fd = rl_traffic_descriptor(traffic);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct writer w = {0};
+        open_process(&w, fd, 0);
+        open_thread(&w, fd);
+        for (uint64_t i = 0; i < 5000; i++)
+            put(&w, MIB + 64 * i, 1, 0);
+        raise(SIGKILL);
+    }
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(rl_traffic_stop(traffic, NULL), RL_OK);
+    size_t n;
+    const struct rl_traffic_row *row = rl_traffic_rows(traffic, &n);
+    assert_int_equal(n, 1);
+    assert_int_equal(row->pid, pid);
+    assert_true(bytes_of(traffic, row, 2) == 64 * 5000);
+    rl_traffic_free(traffic);
+}
+
+static void slots_of_processes_that_died_are_used_again(void **state)
+{
+    (void)state;
+    struct rl_traffic *traffic = begin(true, 1);
+    int fd = rl_traffic_descriptor(traffic);
+    for (int i = 0; i < 40; i++) {
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+            struct writer w = {0};
+            open_process(&w, fd, 0);
+            open_thread(&w, fd);
+            put(&w, MIB, 1, 0);
+            raise(SIGKILL);
+        }
+        assert_int_equal(waitpid(pid, NULL, 0), pid);
+        if (i % 10 == 9)
+            usleep(120000);
+    }
+    struct rle_trace_header *header = map(fd, 0, RLE_TRACE_HEADER);
+    assert_true(header->n_slots < 40);
+    assert_true(header->n_processes < 40);
+    munmap(header, RLE_TRACE_HEADER);
+    assert_int_equal(rl_traffic_stop(traffic, NULL), RL_OK);
+    size_t n;
+    rl_traffic_rows(traffic, &n);
+    assert_int_equal(n, 40);
+    rl_traffic_free(traffic);
+}
+
+static void a_writer_outlives_its_reader(void **state)
+{
+    (void)state;
+    struct rl_traffic *traffic = begin(true, 1);
+    struct writer w = {0};
+    open_process(&w, rl_traffic_descriptor(traffic), 0);
+    open_thread(&w, rl_traffic_descriptor(traffic));
+    put(&w, MIB, 1, 0);
+    assert_int_equal(rl_traffic_stop(traffic, NULL), RL_OK);
+    rl_traffic_free(traffic);
+    for (uint64_t i = 0; i < 300000; i++) /* more than the ring holds: it must not wait for ever */
+        put(&w, MIB + 64 * i, 1, 0);
+    assert_true(w.slot->lost > 0);
+}
+
+static void nonsense_in_a_ring_is_counted_and_survived(void **state)
+{
+    (void)state;
+    struct rl_traffic *traffic = begin(true, 1);
+    struct writer w = {0};
+    open_process(&w, rl_traffic_descriptor(traffic), 0);
+    w.sites[5].flags = RLE_TRACE_MORE; /* points beyond the last site */
+    open_thread(&w, rl_traffic_descriptor(traffic));
+    put(&w, MIB, 0, 0);
+    put(&w, MIB, 6, 0);
+    put(&w, MIB, UINT32_MAX, 0);
+    put(&w, UINT64_MAX - 3, 1, 0);
+    put(&w, MIB, 5, 0);
+    close_thread(&w);
+    close_process(&w);
+    assert_int_equal(rl_traffic_stop(traffic, NULL), RL_OK);
+    struct rl_traffic_summary summary;
+    rl_traffic_summarise(traffic, &summary);
+    assert_int_equal(summary.malformed, 3);
+    rl_traffic_free(traffic);
+}
+
+static void a_sampled_run_states_an_error_that_holds(void **state)
+{
+    (void)state;
+    struct rl_traffic *traffic = begin(false, 1);
+    struct writer w = {0};
+    open_process(&w, rl_traffic_descriptor(traffic), 0);
+    open_thread(&w, rl_traffic_descriptor(traffic));
+    enum { LINES = 4000000 };
+    uint64_t recorded = 0;
+    for (uint64_t i = 0; i < LINES; i++) {
+        uint64_t address = 16 * (uint64_t)MIB + 64 * i;
+        if (wanted(&w, address)) {
+            put(&w, address, 1, 0);
+            recorded++;
+        }
+    }
+    close_thread(&w);
+    close_process(&w);
+    assert_int_equal(rl_traffic_stop(traffic, NULL), RL_OK);
+    struct rl_traffic_summary summary;
+    rl_traffic_summarise(traffic, &summary);
+    assert_true(summary.sampled);
+    assert_true(recorded < LINES);
+    size_t n;
+    const struct rl_traffic_row *row = rl_traffic_rows(traffic, &n);
+    assert_int_equal(n, 1);
+    for (uint32_t level = 1; level < 3; level++) {
+        struct rl_traffic_value value;
+        rl_traffic_estimate(traffic, row->account, level, &value);
+        assert_true(value.bytes - value.error_bytes <= 64.0 * LINES);
+        assert_true(value.bytes + value.error_bytes >= 64.0 * LINES);
+    }
+    rl_traffic_free(traffic);
+}
+
+static void options_no_model_can_have_are_refused(void **state)
+{
+    (void)state;
+    struct rl_traffic_options options;
+    struct rl_traffic *traffic = NULL;
+    struct rl_error err = {0};
+    rl_traffic_options_default(&options);
+    assert_int_equal(rl_traffic_new(&options, &traffic, &err), RL_EINVAL); /* no geometry */
+    options.geometry = machine;
+    options.n_workers = 17;
+    assert_int_equal(rl_traffic_new(&options, &traffic, &err), RL_EINVAL);
+    options.n_workers = 1;
+    options.step_s = 0;
+    assert_int_equal(rl_traffic_new(&options, &traffic, &err), RL_EINVAL);
+    assert_null(traffic);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_record_reaches_its_instruction),
+        cmocka_unit_test(several_threads_fill_their_rings_many_times),
+        cmocka_unit_test(workers_together_equal_one),
+        cmocka_unit_test(a_killed_writer_loses_nothing_it_wrote),
+        cmocka_unit_test(slots_of_processes_that_died_are_used_again),
+        cmocka_unit_test(a_writer_outlives_its_reader),
+        cmocka_unit_test(nonsense_in_a_ring_is_counted_and_survived),
+        cmocka_unit_test(a_sampled_run_states_an_error_that_holds),
+        cmocka_unit_test(options_no_model_can_have_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
