@@ -1,0 +1,58 @@
+/* The roof of this machine: kernel x timing x topology -> machine record.
+ *
+ * Finds what the processor and memory reach, by running the best of several variants of each kernel
+ * where nothing disturbs them, and says where something did. */
+#ifndef RL_CEILINGS_CEILINGS_H
+#define RL_CEILINGS_CEILINGS_H
+
+#include "cpu/cpu.h"
+#include "topology/topology.h"
+
+#include <roofline/error.h>
+#include <roofline/machine.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum rl_measure_mode {
+    RL_MEASURE_QUICK = 0, /**< what a plain roofline needs, in three seconds */
+    RL_MEASURE_DEFAULT,   /**< everything, in ten seconds */
+    RL_MEASURE_THOROUGH,  /**< everything, four times as long */
+};
+
+struct rl_measure_options {
+    enum rl_measure_mode mode;
+    const unsigned *threads; /**< [n_threads] thread counts to measure; borrowed */
+    size_t n_threads;        /**< 0: one thread, and one on every usable core */
+    double budget_s;         /**< wall time to aim for; 0: by mode */
+    const char *isa_mask;    /**< see rl_cpu_detect; NULL: everything */
+    const char *date;        /**< for the record, ISO 8601; borrowed */
+    const char *program;     /**< for the record; borrowed */
+    uint64_t memory_bytes;   /**< memory to use at most; 0: a quarter of what is available */
+    bool (*cancelled)(void *context);
+    void (*progress)(void *context, double fraction, const char *label);
+    void *context;
+};
+
+/** default mode, both thread counts, no callbacks. */
+struct rl_measure_options rl_measure_options_default(void);
+
+/**
+ * Describe this machine without measuring: identity, topology, environment, name and key.
+ * @param isa_mask  NULL: everything.
+ * @return RL_OK; RL_EINVAL for a wrong mask; see rl_topology_detect.
+ */
+enum rl_status rl_host_describe(const char *isa_mask, struct rl_machine *ret_machine,
+                                struct rl_error *err);
+
+/**
+ * Measure this machine.
+ *
+ * @param options      borrowed.
+ * @param ret_machine  a complete record; written on RL_OK; release with rl_machine_release.
+ * @return RL_OK; RL_EINVAL for a thread count that cannot be placed or a wrong mask; RL_ECANCEL;
+ *         RL_ENOMEM when the buffers do not fit; RL_ESYS if threads cannot be pinned.
+ */
+enum rl_status rl_measure(const struct rl_measure_options *options, struct rl_machine *ret_machine,
+                          struct rl_error *err);
+
+#endif

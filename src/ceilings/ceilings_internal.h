@@ -1,0 +1,95 @@
+/* Between the files of this folder. */
+#ifndef RL_CEILINGS_CEILINGS_INTERNAL_H
+#define RL_CEILINGS_CEILINGS_INTERNAL_H
+
+#include "catalog/catalog.h"
+#include "ceilings/ceilings.h"
+#include "kernel/kernel.h"
+#include "timing/timing.h"
+
+/** What one rank owns while a team of some size is measured. */
+struct rl_rank {
+    struct rl_buffer buffer; /**< arrays of memory kernels, filled by the rank itself */
+    size_t roll;             /**< where the next stretch of DRAM begins */
+    void *out;               /**< [RL_KERNEL_IMAGE_BYTES] */
+};
+
+/** One measurement of a machine, from start to record. */
+struct rl_session {
+    const struct rl_measure_options *options;
+    struct rl_cpu cpu;
+    struct rl_places places;
+    struct rl_catalog catalog;
+    const struct rl_core *core; /**< NULL: not in the catalogue */
+    struct rl_machine *machine; /**< being filled */
+    void *image[RL_PRECISION_COUNT];
+
+    unsigned threads; /**< of the team at work */
+    struct rl_team *team;
+    struct rl_rank *rank; /**< [threads] */
+
+    double planned_s;   /**< sum of all budgets */
+    double done_s;      /**< budgets used up so far */
+    double phase_s;     /**< budget of the running phase */
+    const char *label;  /**< of the running phase */
+    bool private_clean; /**< the core was seen undisturbed in a phase of private jobs */
+    double clock_min_hz, clock_max_hz;
+    double nop_seen, nop_expected, clean_share;
+};
+
+/** One ceiling to be, with the kernel chosen for it. */
+struct rl_compute_item {
+    const struct rl_compute_kernel *kernel;
+    struct rl_session *session;
+};
+
+struct rl_memory_item {
+    const struct rl_memory_kernel *kernel;
+    struct rl_session *session;
+    const char *level;
+    size_t set_bytes; /**< of all arrays together, per rank */
+    bool rolling;     /**< DRAM: a new stretch each time */
+    unsigned warm;    /**< untimed passes before a sample */
+};
+
+/** Sampling parameters every phase shares: callbacks, probe, catalogue's nop figure. */
+struct rl_sampling rl_session_sampling(struct rl_session *s, double budget_s, const char *label);
+/** Count a phase as done and keep what it saw of clock and contention. */
+void rl_session_note(struct rl_session *s, double budget_s,
+                     const struct rl_sampling_report *report);
+
+/* compute.c */
+enum rl_status rl_measure_compute(struct rl_session *s, double budget_s, struct rl_error *err);
+/* memory.c: L1 and L2 (private), L3, DRAM */
+enum rl_status rl_measure_level(struct rl_session *s, const char *level, double budget_s,
+                                struct rl_error *err);
+void rl_memory_run(void *arg, unsigned rank, uint64_t loops);
+void rl_memory_prepare(void *arg, unsigned rank);
+struct rl_job rl_memory_job(struct rl_memory_item *item);
+/** Bytes a pass of the item moves, loads and stores, per rank. */
+double rl_memory_pass_bytes(const struct rl_memory_item *item);
+/** Working set of a level for one rank of the present team; 0: the level cannot be reached. */
+size_t rl_level_set_bytes(const struct rl_session *s, const char *level);
+/** Buffer a rank needs for every level. */
+size_t rl_rank_buffer_bytes(const struct rl_session *s);
+/* sweep.c */
+enum rl_status rl_sweep_levels(struct rl_session *s, double budget_s, struct rl_error *err);
+/* latency.c */
+enum rl_status rl_measure_latency(struct rl_session *s, double budget_s, struct rl_error *err);
+/* special.c */
+enum rl_status rl_measure_special(struct rl_session *s, double budget_s, struct rl_error *err);
+
+/** A theoretical limit, per core cycle, for one core. value 0: unknown. */
+struct rl_limit {
+    double value;
+    double reachable; /**< below value where practice is known to stay below; else 0 */
+    char note[RL_NOTE_LEN];
+};
+
+/* limits.c */
+struct rl_limit rl_compute_limit(const struct rl_core *core, enum rl_precision precision,
+                                 const char *op, const char *width, unsigned bits);
+struct rl_limit rl_memory_limit(const struct rl_core *core, const char *level,
+                                enum rl_pattern pattern);
+
+#endif

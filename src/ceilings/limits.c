@@ -1,0 +1,199 @@
+/* What a core can do by its documents, scaled to the width at hand. Pure. */
+#include "ceilings/ceilings_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { FP64_BITS = 64, FMA_FLOP = 2 };
+
+static void note(struct rl_limit *limit, const struct rl_spec *spec, const char *how)
+{
+    snprintf(limit->note, sizeof limit->note, "%s%s; %s", rl_certainty_name(spec->certainty), how,
+             spec->source);
+}
+
+/* Bits one FMA pipe works on in a cycle: narrower instructions use a part of it, wider ones take
+ * several cycles. */
+static double pipe_bits(const struct rl_core *core)
+{
+    double fma = rl_core_value(core, "fp64_fma_flop");
+    double pipes = rl_core_value(core, "fma_pipes");
+    return pipes > 0 ? FP64_BITS * fma / (FMA_FLOP * pipes) : rl_core_value(core, "vector_bits");
+}
+
+static double width_share(const struct rl_core *core, unsigned bits)
+{
+    double full = pipe_bits(core);
+    return full > 0 && bits < full ? bits / full : 1;
+}
+
+static double lane_factor(enum rl_precision precision)
+{
+    switch (precision) {
+    case RL_FP32:
+        return 2;
+    case RL_FP16:
+        return 4;
+    default:
+        return 1;
+    }
+}
+
+/* Scalar instructions work on one lane of a pipe. */
+static unsigned effective_bits(enum rl_precision precision, const char *width, unsigned bits)
+{
+    if (strcmp(width, "scalar") != 0)
+        return bits;
+    return precision == RL_FP32 ? 32 : FP64_BITS;
+}
+
+static struct rl_limit scaled(const struct rl_core *core, const char *metric, double factor,
+                              unsigned bits)
+{
+    struct rl_limit limit = {0};
+    const struct rl_spec *spec = rl_core_spec(core, metric);
+    if (!spec)
+        return limit;
+    double share = width_share(core, bits);
+    limit.value = spec->value * factor * share;
+    note(&limit, spec, share < 1 ? ", scaled to the width" : "");
+    return limit;
+}
+
+/* Additions and multiplications one to one: each kind has its pipes, and together they have the
+ * FMA pipes plus the extra addition pipes. */
+static struct rl_limit add_mul_limit(const struct rl_core *core, double factor, unsigned bits)
+{
+    struct rl_limit limit = {0};
+    const struct rl_spec *both = rl_core_spec(core, "fma_plus_add_flop");
+    double add = rl_core_value(core, "fp64_add_flop");
+    double mul = rl_core_value(core, "fp64_mul_flop");
+    double fma = rl_core_value(core, "fp64_fma_flop");
+    if (!both || add <= 0 || mul <= 0)
+        return limit;
+    double slots = fma / FMA_FLOP + (both->value - fma);
+    double value = 2 * add < 2 * mul ? 2 * add : 2 * mul;
+    value = slots < value ? slots : value;
+    limit.value = value * factor * width_share(core, bits);
+    snprintf(limit.note, sizeof limit.note, "derived from the pipes of add, mul and fma; %s",
+             both->source);
+    return limit;
+}
+
+static struct rl_limit fma_add_limit(const struct rl_core *core, double factor, unsigned bits)
+{
+    struct rl_limit limit = scaled(core, "fma_plus_add_flop", factor, bits);
+    double measured = rl_core_value(core, "fma_plus_add_flop_measured");
+    double pipes = rl_core_value(core, "fma_plus_add_flop");
+    if (limit.value > 0 && measured > 0 && measured < pipes && width_share(core, bits) >= 1)
+        limit.reachable = limit.value * measured / pipes;
+    return limit;
+}
+
+/* Cycles of one vector instruction at the full width. */
+static struct rl_limit divider_limit(const struct rl_core *core, const char *metric, unsigned bits)
+{
+    struct rl_limit limit = {0};
+    const struct rl_spec *spec = rl_core_spec(core, metric);
+    if (!spec || bits != rl_core_value(core, "vector_bits"))
+        return limit;
+    limit.value = bits / FP64_BITS / spec->value;
+    note(&limit, spec, "");
+    return limit;
+}
+
+static struct rl_limit dot_limit(const struct rl_core *core, enum rl_precision precision,
+                                 const char *width, unsigned bits)
+{
+    struct rl_limit none = {0};
+    bool tile = strcmp(width, "amx") == 0;
+    bool vnni = strstr(width, "vnni") != NULL;
+    double share = rl_core_value(core, "vector_bits");
+    const char *metric = NULL;
+    if (precision == RL_INT8)
+        metric = tile ? "amx_int8_op" : vnni ? "int8_dot_op" : NULL;
+    else if (precision == RL_BF16)
+        metric = tile ? "amx_bf16_flop" : "bf16_dot_flop";
+    else if (precision == RL_FP16 && tile)
+        metric = "amx_fp16_flop";
+    if (!metric)
+        return none;
+    return scaled(core, metric, 1, tile ? (unsigned)share : bits);
+}
+
+struct rl_limit rl_compute_limit(const struct rl_core *core, enum rl_precision precision,
+                                 const char *op, const char *width, unsigned bits)
+{
+    struct rl_limit none = {0};
+    unsigned effective = effective_bits(precision, width, bits);
+    if (!core)
+        return none;
+    if (strcmp(op, "dot") == 0)
+        return dot_limit(core, precision, width, bits);
+    if (precision == RL_FP16)
+        return strcmp(op, "fma") == 0 ? scaled(core, "fp16_fma_flop", 1, effective) : none;
+    if (precision != RL_FP64 && precision != RL_FP32)
+        return none;
+    double factor = lane_factor(precision);
+    if (strcmp(op, "fma") == 0)
+        return scaled(core, precision == RL_FP64 ? "fp64_fma_flop" : "fp32_fma_flop", 1, effective);
+    if (strcmp(op, "add") == 0)
+        return scaled(core, "fp64_add_flop", factor, effective);
+    if (strcmp(op, "mul") == 0)
+        return scaled(core, "fp64_mul_flop", factor, effective);
+    if (strcmp(op, "add+mul") == 0)
+        return add_mul_limit(core, factor, effective);
+    if (strcmp(op, "fma+add") == 0)
+        return fma_add_limit(core, factor, effective);
+    if (precision == RL_FP64 && strcmp(op, "div") == 0)
+        return divider_limit(core, "div_fp64_vec_cycles", bits);
+    if (precision == RL_FP64 && strcmp(op, "sqrt") == 0)
+        return divider_limit(core, "sqrt_fp64_vec_cycles", bits);
+    return none;
+}
+
+/* Two loads for a store, or one for one, under three limits: loads, stores, and both together. */
+static struct rl_limit l1_limit(const struct rl_core *core, enum rl_pattern pattern)
+{
+    struct rl_limit limit = {0};
+    const struct rl_spec *load = rl_core_spec(core, "l1_load_bytes");
+    const struct rl_spec *store = rl_core_spec(core, "l1_store_bytes");
+    const struct rl_spec *both = rl_core_spec(core, "l1_load_store_bytes");
+    double loads = rl_pattern_loads(pattern);
+    double stores = rl_pattern_stores(pattern);
+    const struct rl_spec *from = stores == 0 ? load : loads == 0 ? store : both;
+    if (!load || !store || !from)
+        return limit;
+    double cycles = loads / load->value; /* for one byte of each array */
+    cycles = stores / store->value > cycles ? stores / store->value : cycles;
+    if (loads > 0 && stores > 0 && (loads + stores) / both->value > cycles)
+        cycles = (loads + stores) / both->value;
+    limit.value = (loads + stores) / cycles;
+    note(&limit, from, loads > 0 && stores > 0 ? ", for this mix" : "");
+    return limit;
+}
+
+struct rl_limit rl_memory_limit(const struct rl_core *core, const char *level,
+                                enum rl_pattern pattern)
+{
+    struct rl_limit limit = {0};
+    if (!core || pattern >= RL_NT_STORE)
+        return limit;
+    if (strcmp(level, "L1") == 0)
+        return l1_limit(core, pattern);
+    if (pattern != RL_LOAD)
+        return limit;
+    bool l2 = strcmp(level, "L2") == 0;
+    if (!l2 && strcmp(level, "L3") != 0)
+        return limit;
+    const struct rl_spec *spec =
+        rl_core_spec(core, l2 ? "l2_to_l1_bytes" : "l3_to_l2_bytes_per_core");
+    double measured =
+        rl_core_value(core, l2 ? "l2_to_l1_bytes_measured" : "l3_to_l2_bytes_per_core_measured");
+    if (!spec)
+        return limit;
+    limit.value = spec->value;
+    limit.reachable = measured > 0 && measured < spec->value ? measured : 0;
+    note(&limit, spec, "");
+    return limit;
+}

@@ -1,0 +1,265 @@
+/* The phases of a measurement, in order, and what they share. */
+#include "base/error.h"
+#include "ceilings/ceilings_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Shares of a thread count's budget. */
+static const double share_compute = 0.42;
+static const double share_l1 = 0.10;
+static const double share_l2 = 0.10;
+static const double share_l3 = 0.14;
+static const double share_dram = 0.18;
+static const double share_latency = 0.06;
+
+struct rl_measure_options rl_measure_options_default(void)
+{
+    return (struct rl_measure_options){.mode = RL_MEASURE_DEFAULT};
+}
+
+static double budget_of(const struct rl_measure_options *options)
+{
+    static const double by_mode[] = {
+        [RL_MEASURE_QUICK] = 2.2, [RL_MEASURE_DEFAULT] = 8.0, [RL_MEASURE_THOROUGH] = 34.0};
+    return options->budget_s > 0 ? options->budget_s : by_mode[options->mode];
+}
+
+static bool cancelled(void *context)
+{
+    const struct rl_session *s = context;
+    return s->options->cancelled && s->options->cancelled(s->options->context);
+}
+
+static void progress(void *context, double fraction, const char *job)
+{
+    const struct rl_session *s = context;
+    char label[64];
+    (void)job;
+    if (!s->options->progress)
+        return;
+    snprintf(label, sizeof label, "%s, %u %s", s->label, s->threads,
+             s->threads == 1 ? "thread" : "threads");
+    double done = s->done_s + fraction * s->phase_s;
+    s->options->progress(s->options->context, s->planned_s > 0 ? done / s->planned_s : 0, label);
+}
+
+struct rl_sampling rl_session_sampling(struct rl_session *s, double budget_s, const char *label)
+{
+    struct rl_sampling how = rl_sampling_default();
+    s->phase_s = budget_s;
+    s->label = label;
+    how.budget_s = budget_s;
+    how.min_repeats = 5;
+    how.max_repeats = 2000;
+    how.probe = true;
+    how.nop_per_cycle = rl_core_value(s->core, "nop_per_cycle");
+    how.cancelled = cancelled;
+    how.progress = progress;
+    how.context = s;
+    return how;
+}
+
+void rl_session_note(struct rl_session *s, double budget_s, const struct rl_sampling_report *report)
+{
+    s->done_s += budget_s;
+    if (s->clock_min_hz <= 0 || report->clock_min_hz < s->clock_min_hz)
+        s->clock_min_hz = report->clock_min_hz;
+    if (report->clock_max_hz > s->clock_max_hz)
+        s->clock_max_hz = report->clock_max_hz;
+    s->private_clean = !report->contended;
+    if (report->nop_per_cycle > s->nop_seen) {
+        s->nop_seen = report->nop_per_cycle;
+        s->nop_expected = report->nop_expected;
+        s->clean_share = report->clean_share;
+    }
+}
+
+static enum rl_status make_images(struct rl_session *s, struct rl_error *err)
+{
+    for (int p = 0; p < RL_PRECISION_COUNT; p++) {
+        s->image[p] = aligned_alloc(64, RL_KERNEL_IMAGE_BYTES);
+        if (!s->image[p])
+            return rl_fail(err, RL_ENOMEM, "no memory for register images");
+        rl_kernel_image((enum rl_precision)p, s->image[p]);
+    }
+    return RL_OK;
+}
+
+static void release_team(struct rl_session *s)
+{
+    rl_team_free(s->team);
+    s->team = NULL;
+    for (unsigned i = 0; s->rank && i < s->threads; i++) {
+        rl_buffer_release(&s->rank[i].buffer);
+        free(s->rank[i].out);
+    }
+    free(s->rank);
+    s->rank = NULL;
+}
+
+static void touch(void *arg, unsigned rank)
+{
+    struct rl_session *s = arg;
+    rl_buffer_fill(s->rank[rank].buffer.base, s->rank[rank].buffer.bytes);
+}
+
+/* Memory that does not fit must be refused here: a control group kills instead of refusing. */
+static enum rl_status check_memory(const struct rl_session *s, size_t *bytes, struct rl_error *err)
+{
+    const size_t least = (size_t)16 << 20;
+    uint64_t allowed = s->options->memory_bytes;
+    if (!allowed)
+        allowed = rl_memory_available(NULL) / 4;
+    if (allowed && (uint64_t)*bytes * s->threads > allowed)
+        *bytes = (size_t)(allowed / s->threads) & ~(size_t)4095;
+    if (*bytes < least)
+        return rl_fail(err, RL_ENOMEM,
+                       "%u buffers of %zu MiB do not fit: %llu MiB may be used; try fewer threads",
+                       s->threads, least >> 20, (unsigned long long)(allowed >> 20));
+    return RL_OK;
+}
+
+static enum rl_status make_team(struct rl_session *s, unsigned threads, struct rl_error *err)
+{
+    s->threads = threads;
+    size_t bytes = rl_rank_buffer_bytes(s);
+    RL_TRY(check_memory(s, &bytes, err));
+    int *cpu = calloc(threads, sizeof *cpu);
+    s->rank = calloc(threads, sizeof *s->rank);
+    if (!cpu || !s->rank) {
+        free(cpu);
+        return rl_fail(err, RL_ENOMEM, "no memory for %u threads", threads);
+    }
+    enum rl_status status = rl_places_pick(&s->places, threads, cpu, err);
+    if (status == RL_OK)
+        status = rl_team_new(cpu, threads, &s->team, err);
+    free(cpu);
+    for (unsigned i = 0; status == RL_OK && i < threads; i++) {
+        status = rl_buffer_map(&s->rank[i].buffer, bytes, err);
+        s->rank[i].out = aligned_alloc(64, RL_KERNEL_IMAGE_BYTES);
+        if (status == RL_OK && !s->rank[i].out)
+            status = rl_fail(err, RL_ENOMEM, "no memory for register images");
+    }
+    if (status == RL_OK)
+        rl_team_run(s->team, touch, s);
+    return status;
+}
+
+static enum rl_status run_phases(struct rl_session *s, double budget_s, struct rl_error *err)
+{
+    bool quick = s->options->mode == RL_MEASURE_QUICK;
+    s->private_clean = true;
+    RL_TRY(rl_measure_compute(s, share_compute * budget_s, err));
+    RL_TRY(rl_measure_level(s, "L1", share_l1 * budget_s, err));
+    RL_TRY(rl_measure_level(s, "L2", share_l2 * budget_s, err));
+    RL_TRY(rl_measure_level(s, "L3", share_l3 * budget_s, err));
+    RL_TRY(rl_measure_level(s, "DRAM", share_dram * budget_s, err));
+    return quick ? RL_OK : rl_measure_latency(s, share_latency * budget_s, err);
+}
+
+static enum rl_status measure_threads(struct rl_session *s, unsigned threads, double budget_s,
+                                      struct rl_error *err)
+{
+    enum rl_status status = make_team(s, threads, err);
+    if (status == RL_OK)
+        status = run_phases(s, budget_s, err);
+    release_team(s);
+    return status;
+}
+
+/* Without a list: one thread, and one on every usable core of the most capable kind. */
+static size_t thread_counts(const struct rl_session *s, unsigned all[2], const unsigned **ret_list)
+{
+    unsigned cores = 0;
+    if (s->options->n_threads) {
+        *ret_list = s->options->threads;
+        return s->options->n_threads;
+    }
+    for (size_t i = 0; i < s->places.n; i++)
+        cores += s->places.cpu[i].kind == 0 && s->places.cpu[i].sibling == 0;
+    all[0] = 1;
+    all[1] = cores;
+    *ret_list = all;
+    return cores > 1 ? 2 : 1;
+}
+
+static enum rl_status check_counts(const struct rl_session *s, const unsigned *list, size_t n,
+                                   struct rl_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (list[i] == 0 || list[i] > s->places.n)
+            return rl_fail(err, RL_EINVAL,
+                           "%u threads cannot be placed: %zu hardware threads may be used", list[i],
+                           s->places.n);
+        for (size_t j = 0; j < i; j++)
+            if (list[j] == list[i])
+                return rl_fail(err, RL_EINVAL, "thread count %u is listed twice", list[i]);
+    }
+    return RL_OK;
+}
+
+static enum rl_status describe_result(struct rl_session *s, double elapsed_s, struct rl_error *err)
+{
+    static const char *const modes[] = {"quick", "default", "thorough"};
+    struct rl_environment *env = &s->machine->environment;
+    char text[RL_NOTE_LEN];
+    env->clock_min_hz = s->clock_min_hz;
+    env->clock_max_hz = s->clock_max_hz;
+    env->tsc_hz = rl_clock_calibrate().tick_hz;
+    env->elapsed_s = elapsed_s;
+    snprintf(text, sizeof text,
+             "%s: %.2f of %.2f no-operations a cycle at best, undisturbed in %.0f %% of probes",
+             s->nop_seen < 0.95 * s->nop_expected ? "contended" : "clean", s->nop_seen,
+             s->nop_expected, 100 * s->clean_share);
+    RL_TRY(rl_string_set(&env->contention, text, err));
+    RL_TRY(rl_string_set(&env->mode, modes[s->options->mode], err));
+    RL_TRY(rl_string_set(&env->date, s->options->date, err));
+    return rl_string_set(&env->program, s->options->program, err);
+}
+
+static enum rl_status measure_all(struct rl_session *s, struct rl_error *err)
+{
+    unsigned all[2];
+    const unsigned *list;
+    size_t n = thread_counts(s, all, &list);
+    double budget_s = budget_of(s->options);
+    double start_s = rl_now_s();
+    RL_TRY(check_counts(s, list, n, err));
+    RL_TRY(make_images(s, err));
+    s->planned_s = budget_s;
+    for (size_t i = 0; i < n; i++)
+        RL_TRY(measure_threads(s, list[i], budget_s / (double)n, err));
+    return describe_result(s, rl_now_s() - start_s, err);
+}
+
+static enum rl_status begin(struct rl_session *s, struct rl_error *err)
+{
+    RL_TRY(rl_cpu_detect(s->options->isa_mask, &s->cpu, err));
+    RL_TRY(rl_catalog_load(&s->catalog, err));
+    s->core = rl_catalog_x86(&s->catalog, s->cpu.vendor, s->cpu.family, s->cpu.model,
+                             s->cpu.stepping, s->cpu.core_type);
+    RL_TRY(rl_topology_detect(NULL, &s->cpu, s->machine, &s->places, err));
+    return rl_string_set(&s->machine->cpu.microarchitecture, s->core ? s->core->name : NULL, err);
+}
+
+enum rl_status rl_measure(const struct rl_measure_options *options, struct rl_machine *ret_machine,
+                          struct rl_error *err)
+{
+    struct rl_machine machine = {0};
+    struct rl_session s = {.options = options, .machine = &machine};
+    enum rl_status status = begin(&s, err);
+    if (status == RL_OK)
+        status = measure_all(&s, err);
+    for (int p = 0; p < RL_PRECISION_COUNT; p++)
+        free(s.image[p]);
+    rl_places_release(&s.places);
+    rl_catalog_release(&s.catalog);
+    if (status != RL_OK) {
+        rl_machine_release(&machine);
+        return status;
+    }
+    *ret_machine = machine;
+    return RL_OK;
+}

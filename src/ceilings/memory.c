@@ -1,0 +1,266 @@
+/* Memory ceilings: of each level and access pattern the best variant. */
+#include "base/error.h"
+#include "ceilings/ceilings_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double sample_s = 20e-6;
+static const size_t chunk_bytes = (size_t)8 << 20; /* of DRAM in one sample */
+static const size_t skew_bytes = 1088;             /* keeps arrays apart in pages and sets */
+static const size_t page_bytes = 4096;
+static const size_t least_buffer_bytes = (size_t)32 << 20;
+static const size_t most_buffer_bytes = (size_t)1 << 30;
+enum { WARM_PRIVATE = 2, WARM_L3 = 4 };
+
+static uint64_t level_size(const struct rl_session *s, const char *name)
+{
+    const struct rl_level *level = rl_machine_level(s->machine, name);
+    return level ? level->size_bytes : 0;
+}
+
+/* A cache's part for one rank, when the ranks spread over all its instances. */
+static double share_bytes(const struct rl_session *s, const char *name)
+{
+    const struct rl_level *level = rl_machine_level(s->machine, name);
+    if (!level || !level->size_bytes)
+        return 0;
+    unsigned instances = level->count ? level->count : 1;
+    double sharers = (double)s->threads / instances;
+    return (double)level->size_bytes / (sharers > 1 ? sharers : 1);
+}
+
+/* Well inside the level and well outside the one before. Each rank has its part of a shared
+ * cache; a cache behind a victim cache holds what does not fit before it. */
+size_t rl_level_set_bytes(const struct rl_session *s, const char *level)
+{
+    double l2 = share_bytes(s, "L2");
+    if (strcmp(level, "DRAM") == 0)
+        return chunk_bytes;
+    double size = share_bytes(s, level);
+    if (strcmp(level, "L1") == 0)
+        return (size_t)(size * 5 / 8);
+    if (strcmp(level, "L2") == 0)
+        return (size_t)(size / 2);
+    double set = size / 2;
+    if (set > 8 * l2 && l2 > 0)
+        set = 8 * l2;
+    if (set < 2 * l2)
+        set = 1.5 * l2;
+    return set > 0.8 * (size + l2) ? 0 : (size_t)set;
+}
+
+/* DRAM needs four times what the last cache could keep of the buffers of all its ranks. */
+size_t rl_rank_buffer_bytes(const struct rl_session *s)
+{
+    const struct rl_topology *topology = &s->machine->topology;
+    double last = 0;
+    for (size_t i = 0; i < topology->n_levels; i++)
+        if (rl_level_rank(topology->levels[i].name) < 10) {
+            double share = share_bytes(s, topology->levels[i].name);
+            last = share > last ? share : last;
+        }
+    size_t bytes = (size_t)(4 * last);
+    bytes = bytes < least_buffer_bytes ? least_buffer_bytes : bytes;
+    return bytes > most_buffer_bytes ? most_buffer_bytes : bytes;
+}
+
+/* Bytes of each array: the set divided among them, whole granules. */
+static size_t array_bytes(const struct rl_memory_item *item)
+{
+    unsigned arrays = rl_pattern_arrays(item->kernel->pattern);
+    size_t granule = item->kernel->granule;
+    size_t bytes = item->set_bytes / arrays / granule * granule;
+    return bytes ? bytes : granule;
+}
+
+double rl_memory_pass_bytes(const struct rl_memory_item *item)
+{
+    return (double)array_bytes(item) * rl_pattern_arrays(item->kernel->pattern);
+}
+
+static struct rl_kernel_args args_of(const struct rl_memory_item *item, unsigned rank,
+                                     uint64_t loops)
+{
+    struct rl_rank *r = &item->session->rank[rank];
+    size_t bytes = array_bytes(item);
+    size_t step = bytes + skew_bytes;
+    size_t from = 0;
+    if (item->rolling) {
+        size_t need = rl_pattern_arrays(item->kernel->pattern) * step + page_bytes;
+        need = need / page_bytes * page_bytes;
+        if (r->roll + need > r->buffer.bytes)
+            r->roll = 0;
+        from = r->roll;
+        r->roll += need;
+    }
+    char *base = r->buffer.base + from;
+    return (struct rl_kernel_args){.loops = loops,
+                                   .in = item->session->image[RL_FP64],
+                                   .out = r->out,
+                                   .a = base,
+                                   .b = base + step,
+                                   .c = base + 2 * step,
+                                   .bytes = bytes};
+}
+
+void rl_memory_run(void *arg, unsigned rank, uint64_t loops)
+{
+    const struct rl_memory_item *item = arg;
+    struct rl_kernel_args args = args_of(item, rank, loops);
+    item->kernel->run(&args);
+}
+
+void rl_memory_prepare(void *arg, unsigned rank)
+{
+    const struct rl_memory_item *item = arg;
+    struct rl_kernel_args args = args_of(item, rank, item->warm);
+    item->kernel->run(&args);
+}
+
+struct rl_job rl_memory_job(struct rl_memory_item *item)
+{
+    return (struct rl_job){.name = item->session->label,
+                           .run = rl_memory_run,
+                           .prepare = item->warm ? rl_memory_prepare : NULL,
+                           .arg = item,
+                           .sample_s = sample_s,
+                           .loops = item->rolling ? 1 : 0,
+                           .shared = rl_level_rank(item->level) > 2};
+}
+
+static bool wanted(const struct rl_session *s, const char *level,
+                   const struct rl_memory_kernel *kernel)
+{
+    bool streaming = kernel->pattern >= RL_NT_STORE;
+    if (!rl_cpu_usable(&s->cpu, kernel->isa) || (streaming && strcmp(level, "DRAM") != 0))
+        return false;
+    /* 128-bit accesses cannot win where 256-bit ones exist */
+    if (kernel->bits == 128 && rl_cpu_usable(&s->cpu, RL_ISA_AVX2))
+        return false;
+    if (s->options->mode != RL_MEASURE_QUICK)
+        return true;
+    return kernel->pattern == RL_LOAD || kernel->pattern == RL_TRIAD ||
+           kernel->pattern == RL_NT_TRIAD;
+}
+
+static enum rl_status list_items(struct rl_session *s, const char *level,
+                                 struct rl_memory_item **ret_item, unsigned *ret_n,
+                                 struct rl_error *err)
+{
+    size_t n_kernel;
+    const struct rl_memory_kernel *kernel = rl_memory_kernels(&n_kernel);
+    struct rl_memory_item *item = calloc(n_kernel, sizeof *item);
+    bool dram = strcmp(level, "DRAM") == 0;
+    unsigned n = 0;
+    if (!item)
+        return rl_fail(err, RL_ENOMEM, "no memory for the list of kernels");
+    for (int pattern = 0; pattern < RL_PATTERN_COUNT; pattern++)
+        for (size_t i = 0; i < n_kernel; i++)
+            if ((int)kernel[i].pattern == pattern && wanted(s, level, &kernel[i]))
+                item[n++] = (struct rl_memory_item){
+                    .kernel = &kernel[i],
+                    .session = s,
+                    .level = level,
+                    .set_bytes = rl_level_set_bytes(s, level),
+                    .rolling = dram,
+                    .warm = dram                       ? 0
+                            : rl_level_rank(level) > 2 ? WARM_L3
+                                                       : WARM_PRIVATE,
+                };
+    *ret_item = item;
+    *ret_n = n;
+    return RL_OK;
+}
+
+static enum rl_status sample(struct rl_session *s, struct rl_memory_item *item, unsigned n,
+                             double budget_s, struct rl_timing *timing, struct rl_error *err)
+{
+    struct rl_job *job = calloc(n ? n : 1, sizeof *job);
+    if (!job)
+        return rl_fail(err, RL_ENOMEM, "no memory for the list of kernels");
+    struct rl_sampling how = rl_session_sampling(s, budget_s, item[0].level);
+    struct rl_sampling_report report = {0};
+    for (unsigned i = 0; i < n; i++)
+        job[i] = rl_memory_job(&item[i]);
+    enum rl_status status = rl_sample(s->team, job, n, &how, timing, &report, err);
+    if (status == RL_OK)
+        rl_session_note(s, budget_s, &report);
+    free(job);
+    return status;
+}
+
+static double bytes_per_s(const struct rl_memory_item *item, const struct rl_timing *timing)
+{
+    return timing->loops_per_s * rl_memory_pass_bytes(item);
+}
+
+static unsigned keep_best(struct rl_memory_item *item, unsigned n, const struct rl_timing *timing)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < n;) {
+        unsigned best = i;
+        unsigned j = i + 1;
+        for (; j < n && item[j].kernel->pattern == item[i].kernel->pattern; j++)
+            if (bytes_per_s(&item[j], &timing[j]) > bytes_per_s(&item[best], &timing[best]))
+                best = j;
+        item[kept++] = item[best];
+        i = j;
+    }
+    return kept;
+}
+
+static enum rl_status add(struct rl_session *s, const struct rl_memory_item *item,
+                          const struct rl_timing *timing, struct rl_error *err)
+{
+    struct rl_limit limit = rl_memory_limit(s->core, item->level, item->kernel->pattern);
+    bool private = rl_level_rank(item->level) <= 2;
+    struct rl_memory_ceiling m = {
+        .threads = s->threads,
+        .rate = rl_value(bytes_per_s(item, timing), RL_SOURCE_MEASURED, timing->spread),
+        .per_cycle = timing->per_cycle * rl_memory_pass_bytes(item),
+        .limit_per_cycle = limit.value,
+        .reachable_per_cycle = limit.reachable,
+        .clock_hz = timing->clock_hz,
+        .repeats = timing->repeats,
+        .contended = timing->disturbed || (private && !s->private_clean),
+        .working_set_bytes =
+            item->rolling ? s->rank[0].buffer.bytes : (uint64_t)rl_memory_pass_bytes(item),
+    };
+    snprintf(m.level, sizeof m.level, "%s", item->level);
+    snprintf(m.pattern, sizeof m.pattern, "%s", rl_pattern_name(item->kernel->pattern));
+    snprintf(m.variant, sizeof m.variant, "%s", item->kernel->variant);
+    snprintf(m.limit_note, sizeof m.limit_note, "%s", limit.note);
+    return rl_machine_add_memory(s->machine, &m, err);
+}
+
+enum rl_status rl_measure_level(struct rl_session *s, const char *level, double budget_s,
+                                struct rl_error *err)
+{
+    struct rl_memory_item *item = NULL;
+    unsigned n = 0;
+    if (strcmp(level, "DRAM") != 0 && !level_size(s, level))
+        return RL_OK;
+    if (rl_level_set_bytes(s, level) == 0) {
+        char why[RL_NOTE_LEN];
+        snprintf(why, sizeof why, "each of %u threads has too little of it to tell it from L2",
+                 s->threads);
+        return rl_missing_add(&s->machine->missing, level, why, err);
+    }
+    RL_TRY(list_items(s, level, &item, &n, err));
+    struct rl_timing *timing = calloc(n ? n : 1, sizeof *timing);
+    enum rl_status status =
+        timing ? RL_OK : rl_fail(err, RL_ENOMEM, "no memory for the list of kernels");
+    if (status == RL_OK && n)
+        status = sample(s, item, n, 0.3 * budget_s, timing, err);
+    if (status == RL_OK && n) {
+        n = keep_best(item, n, timing);
+        status = sample(s, item, n, 0.7 * budget_s, timing, err);
+    }
+    for (unsigned i = 0; status == RL_OK && i < n; i++)
+        status = add(s, &item[i], &timing[i], err);
+    free(timing);
+    free(item);
+    return status;
+}
