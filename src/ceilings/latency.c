@@ -84,7 +84,7 @@ static enum rl_status list(struct rl_session *s, struct chase *chase, unsigned *
     return RL_OK;
 }
 
-/* Walk a set once before it is timed, so that it is where it belongs. */
+/* Walk a set once before it is timed, on the CPU that will be, so that it is where it belongs. */
 static void warm(void *arg, unsigned rank)
 {
     struct chase *chase = arg;
@@ -119,7 +119,7 @@ enum rl_status rl_measure_latency(struct rl_session *s, double budget_s, struct 
         struct rl_sampling how = rl_session_sampling(s, budget_s / n, "latency");
         struct rl_sampling_report report = {0};
         struct rl_timing timing;
-        warm(&chase[i], 0);
+        rl_team_run(s->team, warm, &chase[i]);
         RL_TRY(rl_sample(s->team, &job, 1, &how, &timing, &report, err));
         rl_session_note(s, budget_s / n, &report);
         RL_TRY(add(s, &chase[i], &timing, err));

@@ -12,7 +12,7 @@ static const size_t skew_bytes = 1088;             /* keeps arrays apart in page
 static const size_t page_bytes = 4096;
 static const size_t least_buffer_bytes = (size_t)32 << 20;
 static const size_t most_buffer_bytes = (size_t)1 << 30;
-enum { WARM_PRIVATE = 2, WARM_L3 = 4 };
+enum { WARM_PRIVATE = 2, WARM_L3 = 4, FEW_RANKS = 8 };
 
 static uint64_t level_size(const struct rl_session *s, const char *name)
 {
@@ -51,14 +51,17 @@ size_t rl_level_set_bytes(const struct rl_session *s, const char *level)
     return set > 0.8 * (size + l2) ? 0 : (size_t)set;
 }
 
-/* DRAM needs four times what the last cache could keep of the buffers of all its ranks. */
+/* DRAM needs four times what the last cache can keep. Whether ranks share it is not certain in a
+ * virtual machine, so few ranks get four times the whole each. */
 size_t rl_rank_buffer_bytes(const struct rl_session *s)
 {
     const struct rl_topology *topology = &s->machine->topology;
     double last = 0;
     for (size_t i = 0; i < topology->n_levels; i++)
         if (rl_level_rank(topology->levels[i].name) < 10) {
+            double size = (double)topology->levels[i].size_bytes;
             double share = share_bytes(s, topology->levels[i].name);
+            share = s->threads <= FEW_RANKS ? size : share > size / 4 ? share : size / 4;
             last = share > last ? share : last;
         }
     size_t bytes = (size_t)(4 * last);

@@ -3,10 +3,11 @@
 
 #include <string.h>
 
-extern const struct rl_command rl_cmd_bench, rl_cmd_report, rl_cmd_version;
+extern const struct rl_command rl_cmd_bench, rl_cmd_measure, rl_cmd_report, rl_cmd_version;
 
 const struct rl_command *const rl_commands[] = {
     &rl_cmd_bench,
+    &rl_cmd_measure,
     &rl_cmd_report,
     &rl_cmd_version,
 };

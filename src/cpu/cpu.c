@@ -210,6 +210,27 @@ static void copy_text(char *to, size_t n_to, const uint32_t *words, size_t n_wor
     to[used] = '\0';
 }
 
+struct hypervisor_row {
+    const char *signature;
+    const char *name;
+};
+
+static const struct hypervisor_row hypervisors[] = {
+    {"KVMKVMKVM", "KVM"},     {"Microsoft Hv", "Hyper-V"},    {"VMwareVMware", "VMware"},
+    {"XenVMMXenVMM", "Xen"},  {"TCGTCGTCGTCG", "QEMU"},       {"bhyve bhyve", "bhyve"},
+    {"ACRNACRNACRN", "ACRN"}, {"VBoxVBoxVBox", "VirtualBox"},
+};
+
+static void name_hypervisor(struct rl_cpu *cpu, const uint32_t signature[3])
+{
+    copy_text(cpu->hypervisor, sizeof cpu->hypervisor, signature, 3);
+    if (!cpu->hypervisor[0])
+        snprintf(cpu->hypervisor, sizeof cpu->hypervisor, "unknown");
+    for (size_t i = 0; i < sizeof hypervisors / sizeof hypervisors[0]; i++)
+        if (strcmp(cpu->hypervisor, hypervisors[i].signature) == 0)
+            snprintf(cpu->hypervisor, sizeof cpu->hypervisor, "%s", hypervisors[i].name);
+}
+
 static void decode_identity(const struct rl_cpuid *cpuid, struct rl_cpu *cpu)
 {
     uint32_t r[4];
@@ -221,9 +242,7 @@ static void decode_identity(const struct rl_cpuid *cpuid, struct rl_cpu *cpu)
     decode_signature(r[EAX], cpu);
     if (r[ECX] >> 31) {
         cpuid->leaf(cpuid->context, 0x40000000, 0, r);
-        copy_text(cpu->hypervisor, sizeof cpu->hypervisor, r + 1, 3);
-        if (!cpu->hypervisor[0])
-            snprintf(cpu->hypervisor, sizeof cpu->hypervisor, "unknown");
+        name_hypervisor(cpu, r + 1);
     }
     if (highest >= 0x1A) {
         cpuid->leaf(cpuid->context, 0x1A, 0, r);

@@ -40,7 +40,7 @@ enum rl_isa_state {
 struct rl_cpu {
     char vendor[16];     /**< "GenuineIntel", "AuthenticAMD"; empty when unknown */
     char model_name[64]; /**< as the processor calls itself; empty when unknown */
-    char hypervisor[16]; /**< signature of the hypervisor's CPUID leaf; empty on bare metal */
+    char hypervisor[16]; /**< "KVM", or the signature as it is; empty on bare metal */
     unsigned family, model, stepping;
     unsigned core_type; /**< CPUID leaf 0x1A of the CPU that answered: 0x40 P core, 0x20 E core */
     enum rl_isa_state isa[RL_ISA_COUNT];

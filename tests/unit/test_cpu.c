@@ -87,7 +87,7 @@ static void identity_is_read_from_the_signature(void **state)
     assert_int_equal(cpu.model, 0x8F);
     assert_int_equal(cpu.stepping, 8);
     assert_int_equal(cpu.core_type, 0x40);
-    assert_string_equal(cpu.hypervisor, "KVMKVMKVM");
+    assert_string_equal(cpu.hypervisor, "KVM");
     assert_string_equal(cpu.model_name, "Test CPU");
 }
 

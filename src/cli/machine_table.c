@@ -1,0 +1,243 @@
+#include "cli/machine_table.h"
+
+#include "base/unit.h"
+
+#include <string.h>
+
+enum { MOST_COUNTS = 8, CELL = 32 };
+
+/* The thread counts of a record, in order of appearance. */
+struct counts {
+    unsigned threads[MOST_COUNTS];
+    unsigned n;
+};
+
+static void note_count(struct counts *counts, unsigned threads)
+{
+    for (unsigned i = 0; i < counts->n; i++)
+        if (counts->threads[i] == threads)
+            return;
+    if (counts->n < MOST_COUNTS)
+        counts->threads[counts->n++] = threads;
+}
+
+static struct counts counts_of(const struct rl_machine *m)
+{
+    struct counts counts = {0};
+    for (size_t i = 0; i < m->n_compute; i++)
+        note_count(&counts, m->compute[i].threads);
+    for (size_t i = 0; i < m->n_memory; i++)
+        note_count(&counts, m->memory[i].threads);
+    return counts;
+}
+
+/* What a row shows of one ceiling, compute and memory alike. */
+struct cell {
+    double rate, spread, per_cycle, limit;
+    const char *unit;
+    bool contended;
+};
+
+static void print_cell(FILE *out, const struct cell *cell)
+{
+    char rate[CELL];
+    char text[CELL + 4];
+    if (!cell) {
+        fprintf(out, "  %34s", "");
+        return;
+    }
+    rl_format_si(rate, sizeof rate, cell->rate, cell->unit);
+    /* "≥" is three bytes and one column */
+    snprintf(text, sizeof text, "%s%s", cell->contended ? "≥ " : "", rate);
+    fprintf(out, "  %*s", cell->contended ? 16 : 14, text);
+    if (cell->per_cycle > 0)
+        fprintf(out, " %8.4g", cell->per_cycle);
+    else
+        fprintf(out, " %8s", "");
+    if (cell->limit > 0 && cell->per_cycle > 0)
+        fprintf(out, " %4.0f%%", 100 * cell->per_cycle / cell->limit);
+    else
+        fprintf(out, " %5s", "");
+    fprintf(out, " %4.1f%%", 100 * cell->spread);
+}
+
+static void print_head(FILE *out, const char *title, const struct counts *counts)
+{
+    fprintf(out, "\n%-24s", title);
+    for (unsigned i = 0; i < counts->n; i++) {
+        char threads[CELL];
+        snprintf(threads, sizeof threads, "%u %s", counts->threads[i],
+                 counts->threads[i] == 1 ? "thread" : "threads");
+        fprintf(out, "  %14s %8s %5s %5s", threads, "/cycle", "limit", "±");
+    }
+    fputc('\n', out);
+}
+
+static struct cell compute_cell(const struct rl_compute_ceiling *c)
+{
+    return (struct cell){.rate = c->rate.value,
+                         .spread = c->rate.spread,
+                         .per_cycle = c->per_cycle,
+                         .limit = c->limit_per_cycle,
+                         .unit = c->unit,
+                         .contended = c->contended};
+}
+
+static struct cell memory_cell(const struct rl_memory_ceiling *m)
+{
+    return (struct cell){.rate = m->rate.value,
+                         .spread = m->rate.spread,
+                         .per_cycle = m->per_cycle,
+                         .limit = m->limit_per_cycle,
+                         .unit = "B/s",
+                         .contended = m->contended};
+}
+
+/* An id is "<what>@<threads>"; rows are the different whats. */
+static size_t what_length(const char *id)
+{
+    const char *at = strrchr(id, '@');
+    return at ? (size_t)(at - id) : strlen(id);
+}
+
+static bool same_what(const char *a, const char *b)
+{
+    size_t n = what_length(a);
+    return n == what_length(b) && strncmp(a, b, n) == 0;
+}
+
+static void print_compute(FILE *out, const struct rl_machine *m, const struct counts *counts)
+{
+    for (size_t i = 0; i < m->n_compute; i++) {
+        bool seen = false;
+        for (size_t j = 0; j < i && !seen; j++)
+            seen = same_what(m->compute[i].id, m->compute[j].id);
+        if (seen)
+            continue;
+        fprintf(out, "%-24.*s", (int)what_length(m->compute[i].id), m->compute[i].id);
+        for (unsigned k = 0; k < counts->n; k++) {
+            const struct rl_compute_ceiling *found = NULL;
+            for (size_t j = i; j < m->n_compute && !found; j++)
+                if (m->compute[j].threads == counts->threads[k] &&
+                    same_what(m->compute[i].id, m->compute[j].id))
+                    found = &m->compute[j];
+            struct cell cell = found ? compute_cell(found) : (struct cell){0};
+            print_cell(out, found ? &cell : NULL);
+        }
+        fprintf(out, "  %s%s%s\n", m->compute[i].variant, m->compute[i].accuracy[0] ? ", " : "",
+                m->compute[i].accuracy);
+    }
+}
+
+static void print_memory(FILE *out, const struct rl_machine *m, const struct counts *counts)
+{
+    for (size_t i = 0; i < m->n_memory; i++) {
+        bool seen = false;
+        for (size_t j = 0; j < i && !seen; j++)
+            seen = same_what(m->memory[i].id, m->memory[j].id);
+        if (seen)
+            continue;
+        fprintf(out, "%-24.*s", (int)what_length(m->memory[i].id), m->memory[i].id);
+        for (unsigned k = 0; k < counts->n; k++) {
+            const struct rl_memory_ceiling *found = NULL;
+            for (size_t j = i; j < m->n_memory && !found; j++)
+                if (m->memory[j].threads == counts->threads[k] &&
+                    same_what(m->memory[i].id, m->memory[j].id))
+                    found = &m->memory[j];
+            struct cell cell = found ? memory_cell(found) : (struct cell){0};
+            print_cell(out, found ? &cell : NULL);
+        }
+        fprintf(out, "  %s\n", m->memory[i].variant);
+    }
+}
+
+static void print_latency(FILE *out, const struct rl_machine *m)
+{
+    if (m->n_latency)
+        fprintf(out, "\n%-24s  %14s %8s\n", "latency of a load", "time", "cycles");
+    for (size_t i = 0; i < m->n_latency; i++) {
+        char time[CELL];
+        rl_format_time(time, sizeof time, m->latency[i].time_s.value);
+        fprintf(out, "%-24s  %14s", m->latency[i].level, time);
+        if (m->latency[i].cycles > 0)
+            fprintf(out, " %8.3g", m->latency[i].cycles);
+        fputc('\n', out);
+    }
+}
+
+static void print_levels(FILE *out, const struct rl_machine *m)
+{
+    fputs("memory   ", out);
+    for (size_t i = 0; i < m->topology.n_levels; i++) {
+        const struct rl_level *level = &m->topology.levels[i];
+        char size[CELL];
+        char reported[CELL];
+        rl_format_size(size, sizeof size, level->size_bytes);
+        fprintf(out, "%s%s %s", i ? " · " : "", level->name, size);
+        if (level->source == RL_SOURCE_MEASURED && level->reported_size_bytes)
+            fprintf(out, " (reported %s)",
+                    rl_format_size(reported, sizeof reported, level->reported_size_bytes));
+    }
+    fputc('\n', out);
+}
+
+void rl_machine_table_head(FILE *out, const struct rl_machine *m)
+{
+    const struct rl_environment *env = &m->environment;
+    fprintf(out, "machine  %s", m->name ? m->name : "?");
+    if (m->cpu.microarchitecture)
+        fprintf(out, " (%s)", m->cpu.microarchitecture);
+    fputc('\n', out);
+    print_levels(out, m);
+    if (m->cpu.isa)
+        fprintf(out, "isa      %s\n", m->cpu.isa);
+    fputs("system   ", out);
+    fprintf(out, "%s%s%s", env->os ? env->os : "", env->os && env->kernel ? ", " : "",
+            env->kernel ? env->kernel : "");
+    if (env->hypervisor)
+        fprintf(out, ", under %s", env->hypervisor);
+    if (env->cpu_quota > 0)
+        fprintf(out, ", quota %.3g CPUs", env->cpu_quota);
+    fputc('\n', out);
+    if (env->clock_max_hz > 0)
+        fprintf(out, "clock    %.2f to %.2f GHz; %s\n", env->clock_min_hz / 1e9,
+                env->clock_max_hz / 1e9, env->contention ? env->contention : "");
+    if (env->date)
+        fprintf(out, "measured %s in %.1f s (%s)\n", env->date, env->elapsed_s,
+                env->mode ? env->mode : "");
+}
+
+static bool any_contended(const struct rl_machine *m)
+{
+    for (size_t i = 0; i < m->n_compute; i++)
+        if (m->compute[i].contended)
+            return true;
+    for (size_t i = 0; i < m->n_memory; i++)
+        if (m->memory[i].contended)
+            return true;
+    return false;
+}
+
+void rl_machine_table_print(FILE *out, const struct rl_machine *m, bool all)
+{
+    struct counts counts = counts_of(m);
+    rl_machine_table_head(out, m);
+    if (m->n_compute) {
+        print_head(out, "compute", &counts);
+        print_compute(out, m, &counts);
+    }
+    if (m->n_memory) {
+        print_head(out, "memory", &counts);
+        print_memory(out, m, &counts);
+    }
+    print_latency(out, m);
+    if (any_contended(m))
+        fputs("\n≥: the core was shared with other work, so the ceiling is at least this\n", out);
+    if (m->missing.n && !all)
+        fprintf(out, "\n%zu ceilings are not available here; 'roofline doctor' says why\n",
+                m->missing.n);
+    if (m->missing.n && all)
+        fputs("\nnot available here\n", out);
+    for (size_t i = 0; all && i < m->missing.n; i++)
+        fprintf(out, "  %-28s %s\n", m->missing.item[i].what, m->missing.item[i].why);
+}
