@@ -1,0 +1,23 @@
+#!/bin/sh
+# Usage: installed.sh SOURCE BUILD
+# What `make install DESTDIR=…` lays down is complete: a program builds against it with pkg-config alone, links the
+# shared library, and runs; the program, its pages and its completion are there.
+set -eu
+source=$1
+build=$2
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+DESTDIR="$root" cmake --install "$build" >/dev/null
+prefix=$(sed -n 's/^CMAKE_INSTALL_PREFIX:PATH=//p' "$build/CMakeCache.txt")
+pc=$(find "$root" -name roofline.pc)
+libdir=$(dirname "$(dirname "$pc")")
+flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --define-variable=prefix="$root$prefix" --cflags --libs roofline)
+# shellcheck disable=SC2086
+${CC:-cc} -std=c11 -Wall -Wextra -Werror "$source/examples/embed.c" $flags -o "$root/embed"
+LD_LIBRARY_PATH=$libdir sh "$source/tests/install/embed.sh" "$root/embed" "$source/tests/fuzz/seeds/machine/small.json"
+"$root$prefix/bin/roofline" --version | grep -q '^roofline [0-9]'
+for page in "$source"/docs/man/*.1; do
+    [ -f "$root$prefix/share/man/man1/$(basename "$page")" ] || { echo "$(basename "$page") is not installed"; exit 1; }
+done
+[ -f "$root$prefix/share/bash-completion/completions/roofline" ]
+[ -f "$root$prefix/share/roofline/schema/machine.schema.json" ]
