@@ -62,6 +62,7 @@ struct session {
     bool has_tally;
     struct rl_profile profile;
     off_t input_at; /**< where standard input stood; -1: it cannot be rewound */
+    bool is_silent; /**< this pass's output is discarded */
     char pass[64];
     double expected_s;
 };
@@ -82,7 +83,7 @@ static void on_progress(void *context, double elapsed_s)
 {
     struct session *s = context;
     if (s->options->progress)
-        s->options->progress(s->options->context, s->pass, elapsed_s, s->expected_s);
+        s->options->progress(s->options->context, s->pass, elapsed_s, s->expected_s, s->is_silent);
 }
 
 /* Every pass reads the same input, if that is a file. */
@@ -107,7 +108,7 @@ static enum rl_status run_native(struct session *s, unsigned n, struct rl_error 
     for (unsigned i = 0; i < n; i++) {
         snprintf(s->pass, sizeof s->pass, "timing, run %u of %u", i + 1, n);
         s->expected_s = i ? s->samples[0].elapsed_s : 0;
-        how.discard_output = i > 0;
+        s->is_silent = how.discard_output = i > 0;
         rewind_input(s);
         RL_TRY(rl_sample_run(s->argv, s->envp, &how, &s->samples[i], err));
         s->n_samples++;
@@ -163,6 +164,7 @@ static enum rl_status count(struct session *s, struct rl_error *err)
         .progress = on_progress,
         .context = s,
     };
+    s->is_silent = how.discard_output;
     snprintf(s->pass, sizeof s->pass, "counting");
     s->expected_s = s->n_samples ? COUNTING_FACTOR * s->samples[0].elapsed_s : 0;
     rewind_input(s);
@@ -265,6 +267,46 @@ enum rl_status rl_profile_run(const char *const *argv, const char *const *envp,
         return rl_fail(err, RL_EINVAL, "no program given");
     s.input_at = lseek(STDIN_FILENO, 0, SEEK_CUR);
     enum rl_status status = run_all(&s, err);
+    if (status == RL_OK) {
+        *ret_profile = s.profile;
+        s.profile = (struct rl_profile){0};
+    }
+    session_release(&s);
+    return status;
+}
+
+enum rl_status rl_profile_attach(int32_t pid, double duration_s,
+                                 const struct rl_profile_options *options,
+                                 struct rl_profile *ret_profile, struct rl_error *err)
+{
+    const char *argv[] = {NULL, NULL};
+    char name[32];
+    struct session s = {.argv = argv, .options = options, .expected_s = duration_s};
+    struct rl_sample_options how = {.method = RL_SAMPLE_PERF,
+                                    .rate_hz = options->rate_hz,
+                                    .progress = on_progress,
+                                    .progress_context = &s};
+    snprintf(name, sizeof name, "process %d", (int)pid);
+    snprintf(s.pass, sizeof s.pass, "%s", name);
+    s.is_silent = true;
+    s.samples = calloc(1, sizeof *s.samples);
+    if (!s.samples)
+        return rl_fail(err, RL_ENOMEM, "out of memory for runs");
+    enum rl_status status = rl_sample_attach(pid, duration_s, &how, &s.samples[0], err);
+    if (status == RL_OK) {
+        s.n_samples = 1;
+        const char *command = s.samples[0].n_process ? s.samples[0].process[0].command : NULL;
+        argv[0] = command ? command : name;
+        status = describe(&s, err);
+    }
+    s.profile.has_exit_status = false;
+    if (status == RL_OK)
+        status = note_time(&s, err);
+    if (status == RL_OK)
+        status = miss_counts(&s, "a running process is sampled, not counted", err);
+    struct rl_profile_inputs inputs = {s.samples, s.n_samples, NULL};
+    if (status == RL_OK)
+        status = rl_profile_join(&inputs, options, &s.profile, err);
     if (status == RL_OK) {
         *ret_profile = s.profile;
         s.profile = (struct rl_profile){0};

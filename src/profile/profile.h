@@ -47,8 +47,10 @@ struct rl_profile_options {
     size_t n_replay;
     const char *date;    /**< ISO 8601; NULL: none is written */
     const char *program; /**< "roofline 0.1.0" */
-    /** Called about ten times a second; `pass` is what is being done, e.g. "native run 1 of 1". */
-    void (*progress)(void *context, const char *pass, double elapsed_s, double expected_s);
+    /** Called about ten times a second. `pass` is what is being done, e.g. "timing, run 1 of 1";
+     * `expected_s` 0: unknown; `is_silent`: the program's output is discarded in this pass. */
+    void (*progress)(void *context, const char *pass, double elapsed_s, double expected_s,
+                     bool is_silent);
     void *context;
 };
 
@@ -64,6 +66,14 @@ struct rl_profile_options {
 enum rl_status rl_profile_run(const char *const *argv, const char *const *envp,
                               const struct rl_profile_options *options,
                               struct rl_profile *ret_profile, struct rl_error *err);
+
+/**
+ * Profile a running process by sampling its time; it is not counted.
+ * @param duration_s  as rl_sample_attach.
+ */
+enum rl_status rl_profile_attach(int32_t pid, double duration_s,
+                                 const struct rl_profile_options *options,
+                                 struct rl_profile *ret_profile, struct rl_error *err);
 
 /** What the join needs of one run after the other. */
 struct rl_profile_inputs {

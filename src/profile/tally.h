@@ -44,7 +44,8 @@ struct rl_tally_region {
 struct rl_tally {
     struct rl_tally_module *module;
     size_t n_module;
-    struct rl_tally_unit *unit; /**< functions ascending by module and begin, then loops */
+    struct rl_tally_unit *unit; /**< functions ascending by module and begin, then
+                                     loops ascending by function */
     size_t n_unit;
     size_t n_function;
     struct rl_tally_region *region;

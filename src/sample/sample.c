@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -263,6 +264,108 @@ enum rl_status rl_sample_run(const char *const *argv, const char *const *envp,
     }
     if (status == RL_OK)
         status = start_and_watch(&run, argv, environment, err);
+    if (status == RL_OK) {
+        *ret = run.samples;
+        run.samples = (struct rl_samples){0};
+    }
+    run_release(&run);
+    return status;
+}
+
+/* Attaching */
+
+static enum rl_status list_threads(int32_t pid, pid_t **ret_thread, size_t *ret_n,
+                                   struct rl_error *err)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *dir = opendir(path);
+    if (!dir)
+        return rl_fail(err, RL_ESYS, "there is no process %d", (int)pid);
+    for (struct dirent *e; (e = readdir(dir));) {
+        long tid = strtol(e->d_name, NULL, 10);
+        pid_t *slot = tid > 0 ? rl_array_append(ret_thread, ret_n, sizeof **ret_thread) : NULL;
+        if (slot)
+            *slot = (pid_t)tid;
+    }
+    closedir(dir);
+    return *ret_n ? RL_OK : rl_fail(err, RL_ESYS, "there is no process %d", (int)pid);
+}
+
+/* Set by nothing but the caller's SIGINT and SIGTERM, which are read and not delivered. */
+static int open_signals(sigset_t *ret_old)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_BLOCK, &set, ret_old);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static bool took_signal(int fd, struct rl_samples *samples)
+{
+    struct signalfd_siginfo info;
+    if (read(fd, &info, sizeof info) != (ssize_t)sizeof info)
+        return false;
+    samples->interrupted_by = (int)info.ssi_signo;
+    return true;
+}
+
+static enum rl_status watch_attached(struct run *run, int32_t pid, double duration_s,
+                                     struct rl_error *err)
+{
+    sigset_t old;
+    int signal_fd = open_signals(&old);
+    double elapsed_s = 0;
+    enum rl_status status = RL_OK;
+    while (status == RL_OK && elapsed_s < duration_s && kill(pid, 0) == 0 &&
+           !took_signal(signal_fd, &run->samples)) {
+        double left_ms = (duration_s - elapsed_s) * 1e3;
+        struct pollfd fd = {.fd = signal_fd, .events = POLLIN};
+        poll(&fd, 1, left_ms < ROUND_MS ? (int)left_ms + 1 : ROUND_MS);
+        status = perf_drain(run->perf, run->collector, false, err);
+        elapsed_s = (double)(now_ns() - run->start_ns) * 1e-9;
+        if (run->options->progress)
+            run->options->progress(run->options->progress_context, elapsed_s);
+    }
+    run->samples.elapsed_s = elapsed_s;
+    if (signal_fd >= 0)
+        close(signal_fd);
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    return status;
+}
+
+static enum rl_status attach(struct run *run, int32_t pid, double duration_s, struct rl_error *err)
+{
+    pid_t *thread = NULL;
+    size_t n_thread = 0;
+    enum rl_status status = list_threads(pid, &thread, &n_thread, err);
+    choose_rate(run, RL_SAMPLE_PERF);
+    if (status == RL_OK)
+        status = perf_open(pid, thread, n_thread, run->samples.rate_hz, &run->perf, err);
+    free(thread);
+    RL_TRY(status);
+    RL_TRY(collector_new(&run->samples, NS_PER_S / run->samples.rate_hz, 0, &run->collector, err));
+    run->start_ns = now_ns();
+    collector_start(run->collector, run->start_ns);
+    RL_TRY(collect_process(run->collector, pid, 0, 0, err));
+    RL_TRY(collect_exec(run->collector, pid, 0, "process", err));
+    RL_TRY(collect_live_maps(run->collector, pid, err));
+    RL_TRY(perf_enable(run->perf, err));
+    RL_TRY(watch_attached(run, pid, duration_s, err));
+    return conclude(run, err);
+}
+
+enum rl_status rl_sample_attach(int32_t pid, double duration_s,
+                                const struct rl_sample_options *options, struct rl_samples *ret,
+                                struct rl_error *err)
+{
+    static const struct rl_sample_options defaults;
+    struct run run = {.options = options ? options : &defaults};
+    if (duration_s <= 0)
+        return rl_fail(err, RL_EINVAL, "a duration of %g s", duration_s);
+    enum rl_status status = attach(&run, pid, duration_s, err);
     if (status == RL_OK) {
         *ret = run.samples;
         run.samples = (struct rl_samples){0};

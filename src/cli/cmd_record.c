@@ -1,0 +1,84 @@
+/* roofline record: profile a program into a record. */
+#include "cli/options.h"
+#include "cli/record_plan.h"
+
+#include "format/format.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { OWN_ROWS = 3 };
+
+static int fail(const struct rl_error *err)
+{
+    rl_report_error(err);
+    return RL_EXIT_WRAPPER;
+}
+
+static void announce(const struct record_options *o)
+{
+    if (o->single_pass || o->replay.n || !strcmp(o->count, "none")) {
+        if (o->repeats > 1 && !o->single_pass)
+            rl_say("the program is run %llu times", (unsigned long long)o->repeats);
+        return;
+    }
+    rl_say("the program is run %llu times: %s, then once to count; the output of the first is "
+           "shown",
+           (unsigned long long)o->repeats + 1,
+           o->repeats == 1 ? "once for its time" : "repeatedly for its time");
+}
+
+static int record(const struct record_options *options, char **command)
+{
+    struct rl_error err = {0};
+    struct rl_profile profile = {0};
+    char *path = NULL;
+    enum rl_status status = record_output(options, command ? command[0] : NULL, &path, &err);
+    if (status == RL_OK)
+        status = record_check_writable(path, &err);
+    if (status == RL_OK && command)
+        announce(options);
+    if (status == RL_OK)
+        status = command ? record_profile(options, command, &profile, &err)
+                         : record_attached(options, &profile, &err);
+    if (status == RL_OK)
+        status = rl_profile_write(path, &profile, &err);
+    int code = status == RL_OK ? profile.exit_status : fail(&err);
+    if (status == RL_OK && strcmp(path, "-") != 0)
+        rl_say("profile written to %s; 'roofline report %s' explains it", path, path);
+    rl_profile_release(&profile);
+    free(path);
+    return code;
+}
+
+static int run(const struct rl_command *self, int argc, char **argv)
+{
+    struct record_options options = record_options_default();
+    struct rl_option rows[OWN_ROWS + RECORD_ROWS] = {
+        {RL_OPT_STRING, "output", 'o', "FILE", "profile to write; %r rank, %h host, %p process",
+         &options.output, 0, 0},
+        {RL_OPT_UINT, "pid", 'p', "PID", "profile a running process instead", &options.pid, 1,
+         INT32_MAX},
+        {RL_OPT_DOUBLE, "duration", 0, "SECONDS", "with --pid: for how long (default 10)",
+         &options.duration_s, 1e-3, 1e6},
+    };
+    options.duration_s = 10;
+    record_rows(&options, rows + OWN_ROWS);
+    struct rl_arguments args = rl_options_parse(self, rows, RL_COUNT(rows), argc, argv, true);
+    int code = args.exit_code;
+    if (!args.done && options.pid && args.n)
+        code = rl_usage_error(self, "--pid and a command");
+    else if (!args.done && !options.pid && !args.n)
+        code = rl_usage_error(self, "no program given");
+    else if (!args.done)
+        code = record(&options, options.pid ? NULL : args.item);
+    rl_string_list_release(&options.replay);
+    return code;
+}
+
+const struct rl_command rl_cmd_record = {
+    .name = "record",
+    .summary = "profile a program: time, operations and bytes of its kernels",
+    .synopsis = "[OPTIONS] [--] COMMAND [ARGUMENT...]",
+    .run = run,
+};

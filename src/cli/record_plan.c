@@ -1,0 +1,214 @@
+#include "cli/record_plan.h"
+#include "cli/objects.h"
+#include "cli/progress.h"
+
+#include "base/error.h"
+#include "base/file.h"
+
+#include <roofline/version.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DEFAULT_MIN_SHARE 0.1
+#define SUFFIX            ".roofline.json"
+
+extern char **environ;
+
+struct record_options record_options_default(void)
+{
+    return (struct record_options){.count = "auto",
+                                   .traffic = "model",
+                                   .sampling = "auto",
+                                   .repeats = 1,
+                                   .min_share = DEFAULT_MIN_SHARE};
+}
+
+void record_rows(struct record_options *o, struct rl_option rows[RECORD_ROWS])
+{
+    const struct rl_option table[RECORD_ROWS] = {
+        {RL_OPT_STRING, "count", 0, "SOURCE", "auto, engine, pmu or none (default auto)", &o->count,
+         0, 0},
+        {RL_OPT_STRING, "traffic", 0, "SOURCE", "model, full, pmu or none (default model)",
+         &o->traffic, 0, 0},
+        {RL_OPT_STRING, "sampling", 0, "METHOD", "auto, perf, timer or none (default auto)",
+         &o->sampling, 0, 0},
+        {RL_OPT_UINT, "rate", 0, "HZ", "samples a second of CPU time", &o->rate_hz, 1, 100000},
+        {RL_OPT_UINT, "repeat", 'r', "N", "timed runs, for the spread (default 1)", &o->repeats, 1,
+         1000},
+        {RL_OPT_FLAG, "single-pass", 0, NULL, "run the program once only", &o->single_pass, 0, 0},
+        {RL_OPT_FLAG, "functions", 0, NULL, "kernels are functions", &o->functions, 0, 0},
+        {RL_OPT_FLAG, "loops", 0, NULL, "kernels are loops", &o->loops, 0, 0},
+        {RL_OPT_FLAG, "regions", 0, NULL, "kernels are marked regions", &o->regions, 0, 0},
+        {RL_OPT_STRING, "include", 0, "GLOB", "only kernels with such names", &o->include, 0, 0},
+        {RL_OPT_DOUBLE, "min-share", 0, "PERCENT", "least part of the time (default 0.1)",
+         &o->min_share, 0, 100},
+        {RL_OPT_LIST, "replay", 0, "FILE", "take counts from this result, may be repeated",
+         &o->replay, 0, 0},
+    };
+    memcpy(rows, table, sizeof table);
+}
+
+const char *record_rank(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+                                        "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
+    for (size_t i = 0; i < RL_COUNT(names); i++) {
+        const char *rank = getenv(names[i]);
+        if (rank && *rank && strspn(rank, "0123456789") == strlen(rank))
+            return rank;
+    }
+    return NULL;
+}
+
+static void expand(FILE *out, const char *pattern)
+{
+    for (; *pattern; pattern++) {
+        char host[256] = "";
+        if (*pattern != '%' || !pattern[1]) {
+            fputc(*pattern, out);
+            continue;
+        }
+        switch (*++pattern) {
+        case 'r':
+            fputs(record_rank() ? record_rank() : "0", out);
+            break;
+        case 'h':
+            gethostname(host, sizeof host - 1);
+            fputs(host, out);
+            break;
+        case 'p':
+            fprintf(out, "%ld", (long)getpid());
+            break;
+        case '%':
+            fputc('%', out);
+            break;
+        default:
+            fputc('%', out);
+            fputc(*pattern, out);
+        }
+    }
+}
+
+enum rl_status record_output(const struct record_options *options, const char *program,
+                             char **ret_path, struct rl_error *err)
+{
+    size_t size = 0;
+    char *path = NULL;
+    FILE *out = open_memstream(&path, &size);
+    if (!out)
+        return rl_fail(err, RL_ENOMEM, "out of memory for a file name");
+    if (options->output) {
+        expand(out, options->output);
+    } else {
+        const char *slash = program ? strrchr(program, '/') : NULL;
+        fputs(slash && slash[1] ? slash + 1 : program ? program : "attached", out);
+        if (record_rank())
+            fprintf(out, ".%s", record_rank());
+        fputs(SUFFIX, out);
+    }
+    if (fclose(out) != 0) {
+        free(path);
+        return rl_fail(err, RL_ENOMEM, "out of memory for a file name");
+    }
+    *ret_path = path;
+    return RL_OK;
+}
+
+enum rl_status record_check_writable(const char *path, struct rl_error *err)
+{
+    struct rl_output out;
+    if (!strcmp(path, "-"))
+        return RL_OK;
+    RL_TRY(rl_output_open(&out, path, err));
+    rl_output_abort(&out);
+    return RL_OK;
+}
+
+static enum rl_status parse_words(const struct record_options *o, struct rl_profile_options *how,
+                                  struct rl_error *err)
+{
+    if (!rl_profile_count_from_name(o->count, &how->count))
+        return rl_fail(err, RL_EINVAL, "--count: '%s' is not auto, engine, pmu or none", o->count);
+    if (!rl_profile_traffic_from_name(o->traffic, &how->traffic))
+        return rl_fail(err, RL_EINVAL, "--traffic: '%s' is not model, full, pmu or none",
+                       o->traffic);
+    if (!rl_sample_method_from_name(o->sampling, &how->sampling))
+        return rl_fail(err, RL_EINVAL, "--sampling: '%s' is not auto, perf, timer or none",
+                       o->sampling);
+    return RL_OK;
+}
+
+/* Progress is not drawn while the program may be writing to the same terminal. */
+static void on_progress(void *context, const char *pass, double elapsed_s, double expected_s,
+                        bool is_silent)
+{
+    struct rl_progress *progress = context;
+    if (!is_silent)
+        return;
+    double fraction = expected_s > 0 ? elapsed_s / expected_s : -1;
+    rl_progress_update(progress, fraction > 1 ? 1 : fraction, pass);
+}
+
+static void now_text(char *text, size_t n)
+{
+    struct tm tm;
+    time_t now = time(NULL);
+    gmtime_r(&now, &tm);
+    strftime(text, n, "%Y-%m-%dT%H:%M:%SZ", &tm);
+}
+
+static void fill(const struct record_options *o, struct rl_profile_options *how)
+{
+    bool all = !o->functions && !o->loops && !o->regions;
+    how->functions = all || o->functions;
+    how->loops = all || o->loops;
+    how->regions = all || o->regions;
+    how->rate_hz = (unsigned)o->rate_hz;
+    how->repeats = (unsigned)o->repeats;
+    how->single_pass = o->single_pass;
+    how->include = o->include;
+    how->min_share = o->min_share / 100;
+    how->replay = o->replay.item;
+    how->n_replay = o->replay.n;
+    how->program = "roofline " ROOFLINE_VERSION;
+}
+
+static enum rl_status run(const struct record_options *options, char **command,
+                          struct rl_profile *ret_profile, struct rl_error *err)
+{
+    char date[32];
+    struct rl_progress progress;
+    struct rl_profile_options how = {.progress = on_progress, .context = &progress, .date = date};
+    RL_TRY(parse_words(options, &how, err));
+    fill(options, &how);
+    now_text(date, sizeof date);
+    char *preload = rl_object_path("librooflinesample.so");
+    char *engine = rl_object_path("libroofline-engine.so");
+    how.preload = preload;
+    how.engine = engine;
+    rl_progress_begin(&progress);
+    enum rl_status status =
+        command
+            ? rl_profile_run((const char *const *)command, (const char *const *)environ, &how,
+                             ret_profile, err)
+            : rl_profile_attach((int32_t)options->pid, options->duration_s, &how, ret_profile, err);
+    rl_progress_end(&progress);
+    free(preload);
+    free(engine);
+    return status;
+}
+
+enum rl_status record_profile(const struct record_options *options, char **command,
+                              struct rl_profile *ret_profile, struct rl_error *err)
+{
+    return run(options, command, ret_profile, err);
+}
+
+enum rl_status record_attached(const struct record_options *options, struct rl_profile *ret_profile,
+                               struct rl_error *err)
+{
+    return run(options, NULL, ret_profile, err);
+}

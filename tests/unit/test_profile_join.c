@@ -1,0 +1,259 @@
+/* Time and counts joined, from data made by hand: no program is run. */
+#include "profile/profile.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROGRAM "/nowhere/program"
+#define OTHER   "/nowhere/library"
+
+enum { FUNCTION = 0, SECOND = 1, OUTER = 2, INNER = 3, N_UNITS = 4 };
+
+static struct rl_tally_module counted_modules[] = {{.path = (char *)PROGRAM}};
+
+/* One function of two nested loops, one of none. */
+static struct rl_tally_unit counted_units[N_UNITS] = {
+    [FUNCTION] = {RL_KIND_FUNCTION,
+                  0,
+                  FUNCTION,
+                  RL_TALLY_NONE,
+                  0x100,
+                  0x200,
+                  {.name = (char *)"spmv", .file = (char *)"a.c", .line = 7}},
+    [SECOND] = {RL_KIND_FUNCTION, 0, SECOND, RL_TALLY_NONE, 0x200, 0x280, {.name = (char *)"init"}},
+    [OUTER] = {RL_KIND_LOOP,
+               0,
+               FUNCTION,
+               RL_TALLY_NONE,
+               0x110,
+               0x1F0,
+               {.name = (char *)"spmv:8", .depth = 1}},
+    [INNER] =
+        {RL_KIND_LOOP, 0, FUNCTION, OUTER, 0x140, 0x180, {.name = (char *)"spmv:9", .depth = 2}},
+};
+
+static struct rl_tally_region counted_regions[] = {{.name = (char *)"solve"}};
+
+static struct rl_tally tally(void)
+{
+    counted_units[FUNCTION].kernel.flop = rl_value(1e6, RL_SOURCE_COUNTED, 0);
+    counted_units[INNER].kernel.flop = rl_value(9e5, RL_SOURCE_COUNTED, 0);
+    counted_regions[0].kernel.flop = rl_value(8e5, RL_SOURCE_COUNTED, 0);
+    return (struct rl_tally){
+        .module = counted_modules,
+        .n_module = 1,
+        .unit = counted_units,
+        .n_unit = N_UNITS,
+        .n_function = 2,
+        .region = counted_regions,
+        .n_region = 1,
+        .program = {.flop = rl_value(1e6, RL_SOURCE_COUNTED, 0)},
+    };
+}
+
+static struct rl_sample_module modules[] = {{.path = (char *)PROGRAM}, {.path = (char *)OTHER}};
+static struct rl_sample_process process = {.pid = 1, .command = (char *)PROGRAM};
+static struct rl_sample_thread threads[] = {{.tid = 1}, {.tid = 2}};
+static struct rl_sample_region regions[] = {{(char *)"solve", 0, 1, 10, 0.5, 0.5, 0, 0},
+                                            {(char *)"solve", 0, 2, 10, 0.5, 0.5, 0, 0}};
+static struct rl_sample_region_wall walls[] = {{(char *)"solve", 0, 0.5}};
+
+/* 400 samples in the inner loop by each of two threads at once, 100 beside it by the first alone,
+ * 100 in a library that was not counted; 1 ms each. */
+static struct rl_sample_bucket buckets[] = {{0, 0, 0x150, 0.4, 400},
+                                            {0, 1, 0x154, 0.4, 400},
+                                            {0, 0, 0x120, 0.1, 100},
+                                            {1, 0, 0x10, 0.1, 100}};
+static struct rl_sample_point points[1000];
+
+static struct rl_samples samples(void)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < 600; i++) {
+        points[n++] = (struct rl_sample_point){i < 400 ? 0 : i < 500 ? 2 : 3, i * 16};
+        if (i < 400)
+            points[n++] = (struct rl_sample_point){1, i * 16 + 4};
+    }
+    return (struct rl_samples){
+        .method = RL_SAMPLE_PERF,
+        .rate_hz = 1000,
+        .elapsed_s = 0.6,
+        .user_s = 1.0,
+        .sampled_s = 1.0,
+        .mean_threads = 1.67,
+        .module = modules,
+        .n_module = 2,
+        .process = &process,
+        .n_process = 1,
+        .thread = threads,
+        .n_thread = 2,
+        .bucket = buckets,
+        .n_bucket = 4,
+        .point = points,
+        .n_point = n,
+        .tick_s = 1e-3 / 16,
+        .point_fraction = 1,
+        .region = regions,
+        .n_region = 2,
+        .region_wall = walls,
+        .n_region_wall = 1,
+    };
+}
+
+static struct rl_profile join(bool is_counted)
+{
+    struct rl_samples s = samples();
+    struct rl_tally t = tally();
+    struct rl_profile profile = {0};
+    struct rl_error err = {0};
+    struct rl_profile_inputs inputs = {&s, 1, is_counted ? &t : NULL};
+    struct rl_profile_options options = {.functions = true, .loops = true, .regions = true};
+    if (rl_profile_join(&inputs, &options, &profile, &err) != RL_OK)
+        fail_msg("%s", err.text);
+    return profile;
+}
+
+static const struct rl_kernel *find(const struct rl_profile *p, enum rl_kernel_kind kind,
+                                    const char *name)
+{
+    for (size_t i = 0; i < p->n_kernel; i++) {
+        if (p->kernel[i].kind == kind && (!name || !strcmp(p->kernel[i].name, name)))
+            return &p->kernel[i];
+    }
+    return NULL;
+}
+
+static void a_function_has_its_loops_time_and_counts(void **state)
+{
+    (void)state;
+    struct rl_profile p = join(true);
+    const struct rl_kernel *k = find(&p, RL_KIND_FUNCTION, "spmv");
+    assert_non_null(k);
+    /* 0.8 s of two threads together and 0.1 s of one alone: half a second of wall time. */
+    assert_true(fabs(k->time_s.value - 0.5) < 0.01);
+    assert_true(fabs(k->threads.value - 1.8) < 0.04);
+    assert_int_equal(k->time_s.source, RL_SOURCE_SAMPLED);
+    assert_true(fabs(k->time_s.spread - 1.96 / 30) < 1e-3);
+    assert_true(k->flop.value == 1e6 && k->line == 7 && !strcmp(k->file, "a.c"));
+    assert_string_equal(k->module, PROGRAM);
+    rl_profile_release(&p);
+}
+
+static void a_loop_has_only_its_own(void **state)
+{
+    (void)state;
+    struct rl_profile p = join(true);
+    const struct rl_kernel *inner = find(&p, RL_KIND_LOOP, "spmv:9");
+    const struct rl_kernel *outer = find(&p, RL_KIND_LOOP, "spmv:8");
+    assert_true(inner && outer);
+    assert_true(fabs(inner->time_s.value - 0.4) < 0.01);
+    assert_true(fabs(inner->threads.value - 2) < 0.02);
+    assert_true(fabs(outer->time_s.value - 0.1) < 0.01);
+    assert_int_equal(inner->depth, 2);
+    rl_profile_release(&p);
+}
+
+static void what_was_not_counted_is_listed_and_says_so(void **state)
+{
+    (void)state;
+    struct rl_profile p = join(true);
+    const struct rl_kernel *k = NULL;
+    for (size_t i = 0; i < p.n_kernel; i++) {
+        if (p.kernel[i].module && !strcmp(p.kernel[i].module, OTHER))
+            k = &p.kernel[i];
+    }
+    assert_non_null(k);
+    assert_false(rl_known(rl_kernel_flop(k)));
+    assert_true(fabs(k->time_s.value - 0.1) < 0.01);
+    assert_true(k->missing.n >= 1);
+    rl_profile_release(&p);
+}
+
+static void an_uncertain_time_is_named(void **state)
+{
+    (void)state;
+    struct rl_profile p = join(true);
+    const struct rl_kernel *k = find(&p, RL_KIND_LOOP, "spmv:8");
+    assert_non_null(k);
+    assert_true(k->time_s.spread > 0.1);
+    assert_string_equal(k->missing.item[0].what, "placement");
+    rl_profile_release(&p);
+}
+
+static void a_function_without_time_or_work_has_no_row(void **state)
+{
+    (void)state;
+    struct rl_profile p = join(true);
+    assert_null(find(&p, RL_KIND_FUNCTION, "init"));
+    rl_profile_release(&p);
+}
+
+static void a_region_takes_wall_time_over_threads(void **state)
+{
+    (void)state;
+    struct rl_profile p = join(true);
+    const struct rl_kernel *k = find(&p, RL_KIND_REGION, "solve");
+    assert_non_null(k);
+    assert_true(k->time_s.value == 0.5 && k->time_s.source == RL_SOURCE_MEASURED);
+    assert_true(k->calls.value == 20 && k->threads.value == 2);
+    assert_true(k->flop.value == 8e5);
+    rl_profile_release(&p);
+}
+
+static void without_counts_functions_are_found_by_symbols(void **state)
+{
+    (void)state;
+    struct rl_profile p = join(false);
+    assert_null(find(&p, RL_KIND_LOOP, NULL));
+    unsigned n = 0;
+    double time_s = 0;
+    for (size_t i = 0; i < p.n_kernel; i++) {
+        if (p.kernel[i].kind == RL_KIND_FUNCTION) {
+            n++;
+            time_s += p.kernel[i].time_s.value;
+            assert_false(rl_known(rl_kernel_flop(&p.kernel[i])));
+        }
+    }
+    assert_true(n >= 2);
+    assert_true(fabs(time_s - 0.6) < 0.02);
+    assert_true(find(&p, RL_KIND_PROGRAM, NULL)->time_s.value == 0.6);
+    rl_profile_release(&p);
+}
+
+static void repeats_give_the_spread(void **state)
+{
+    (void)state;
+    struct rl_samples s[2] = {samples(), samples()};
+    struct rl_profile p = {0};
+    struct rl_error err = {0};
+    struct rl_profile_inputs inputs = {s, 2, NULL};
+    struct rl_profile_options options = {.functions = true};
+    s[1].elapsed_s = 0.66;
+    assert_int_equal(rl_profile_join(&inputs, &options, &p, &err), RL_OK);
+    assert_true(fabs(p.elapsed_s.value - 0.63) < 1e-9);
+    /* t(1) = 12.71; standard error 0.03; 12.71 * 0.03 / 0.63 */
+    assert_true(fabs(p.elapsed_s.spread - 0.605) < 0.001);
+    rl_profile_release(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_function_has_its_loops_time_and_counts),
+        cmocka_unit_test(a_loop_has_only_its_own),
+        cmocka_unit_test(what_was_not_counted_is_listed_and_says_so),
+        cmocka_unit_test(an_uncertain_time_is_named),
+        cmocka_unit_test(a_function_without_time_or_work_has_no_row),
+        cmocka_unit_test(a_region_takes_wall_time_over_threads),
+        cmocka_unit_test(without_counts_functions_are_found_by_symbols),
+        cmocka_unit_test(repeats_give_the_spread),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
