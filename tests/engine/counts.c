@@ -4,7 +4,7 @@
  *
  *   counts FILE [OBJECT-SUFFIX]
  *
- * Output lines: "state N", "status N", "threads N", "insns N", "blocks N",
+ * Output lines: "state N", "status N", "threads N", "translated N", "insns N", "blocks N",
  * "function NAME INSNS", "mnemonic NAME INSNS". */
 #include <elf.h>
 #include <fcntl.h>
@@ -197,6 +197,8 @@ int main(int argc, char **argv)
     }
     printf("state %u\nstatus %d\nthreads %u\n", header->state, header->exit_status,
            used(RLE_SECTION_THREADS));
+    printf("translated %" PRIu64 "\nfragments %u\nmodules %u\n", header->translated_insns,
+           used(RLE_SECTION_FRAGMENTS), n_modules);
     if (*header->message)
         printf("message %s\n", header->message);
     sum(is_object);

@@ -7,7 +7,9 @@
 #include "count/engine/sys.h"
 
 enum {
-    ENTRIES = 0x10000,
+    INDEX_BITS = 16,
+    INDEX_BYTES = INDEX_BITS / 8,
+    ENTRIES = 1 << INDEX_BITS,
     PREFIX_FS = 0x64,
     PREFIX_ADDR32 = 0x67,
     OP_MOV_LOAD = 0x8B,
@@ -160,49 +162,23 @@ void rle_emit_indirect(struct rle_emit *e, const struct rle_insn *insn)
     jump_through(e, RLE_VIA_JUMP);
 }
 
-/* Flags may be changed: compare and branch. */
-static void verify_by_compare(struct rle_emit *e, uint64_t pc, bool is_return, uint32_t miss)
-{
-    static const uint8_t cmp_rcx_below_top[] = {0x48, 0x3B, 0x4C, 0x24, 0xF8}; /* [rsp-8] */
-    rle_emit_lea_address(e, RLE_RCX, pc);
-    if (is_return)
-        rle_emit_bytes(e, cmp_rcx_below_top, sizeof(cmp_rcx_below_top));
-    else
-        rle_emit_alu_tb(e, RLE_CMP, true, RLE_RCX, RLE_TB_TARGET);
-    rle_fixup differs = rle_emit_jcc(e, RLE_CC_NE);
-    rle_emit_cold(e, true);
-    rle_emit_here(e, differs);
-    rle_emit_jmp_tb(e, miss);
-    rle_emit_cold(e, false);
-}
-
-/* Flags are wanted: rcx = actual - pc, computed as ~pc + actual + 1, and jrcxz. */
-static void verify_without_flags(struct rle_emit *e, uint64_t pc, bool is_return, uint32_t miss)
-{
-    static const uint8_t not_rcx[] = {0x48, 0xF7, 0xD1};
-    static const uint8_t jrcxz_over_miss[] = {0xE3, JMP_TB_BYTES};
-    rle_emit_store_tb(e, RLE_RAX, RLE_TB_SPILL1);
-    rle_emit_lea_address(e, RLE_RCX, pc);
-    rle_emit_bytes(e, not_rcx, sizeof(not_rcx));
-    if (is_return)
-        rle_emit_load(e, RLE_RAX, RLE_RSP, -WORD_BYTES);
-    else
-        rle_emit_load_tb(e, RLE_RAX, RLE_TB_TARGET);
-    rle_emit_lea(e, RLE_RCX, RLE_RCX, RLE_RAX, 1, 1);
-    rle_emit_load_tb(e, RLE_RAX, RLE_TB_SPILL1);
-    rle_emit_bytes(e, jrcxz_over_miss, sizeof(jrcxz_over_miss));
-    rle_emit_jmp_tb(e, miss);
-}
-
 void rle_emit_verify(struct rle_emit *e, uint64_t pc, enum rle_via via)
 {
-    struct rle_point dead = rle_dead_at(pc);
+    static const uint8_t mov_ecx_below_top[] = {0x8B, 0x4C, 0x24, 0xFA}; /* [rsp-6] */
+    static const uint8_t mov_ecx_tb[] = {0x65, 0x8B, 0x0C, 0x25};
+    static const uint8_t lea_ecx_rcx[] = {0x8D, 0x89};
+    static const uint8_t jrcxz_over_miss[] = {0xE3, JMP_TB_BYTES};
     bool is_return = via == RLE_VIA_RETURN;
-    uint32_t miss = is_return ? RLE_TB_RETURN_MISS : RLE_TB_JUMP_MISS;
-    if ((dead.dead_flags & RLE_ARITH_FLAGS) == RLE_ARITH_FLAGS)
-        verify_by_compare(e, pc, is_return, miss);
-    else
-        verify_without_flags(e, pc, is_return, miss);
-    if (!(dead.dead_regs & 1u << RLE_RCX))
+    if (is_return) {
+        rle_emit_bytes(e, mov_ecx_below_top, sizeof(mov_ecx_below_top));
+    } else {
+        rle_emit_bytes(e, mov_ecx_tb, sizeof(mov_ecx_tb));
+        rle_emit_4(e, RLE_TB_TARGET + INDEX_BYTES);
+    }
+    rle_emit_bytes(e, lea_ecx_rcx, sizeof(lea_ecx_rcx));
+    rle_emit_4(e, (uint32_t) - (pc >> INDEX_BITS));
+    rle_emit_bytes(e, jrcxz_over_miss, sizeof(jrcxz_over_miss));
+    rle_emit_jmp_tb(e, is_return ? RLE_TB_RETURN_MISS : RLE_TB_JUMP_MISS);
+    if (!(rle_dead_at(pc).dead_regs & 1u << RLE_RCX))
         rle_emit_load_tb(e, RLE_RCX, RLE_TB_SPILL0);
 }

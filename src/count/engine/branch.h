@@ -36,7 +36,13 @@ void rle_emit_push(struct rle_emit *e, uint64_t value);
 void rle_emit_return(struct rle_emit *e, const struct rle_insn *insn);
 void rle_emit_indirect(struct rle_emit *e, const struct rle_insn *insn);
 
-/** Compare and fall through to the fragment for `pc` behind it, rcx restored. */
+/**
+ * Compare and fall through to the fragment for `pc` behind it, rcx restored.
+ *
+ * Flags are kept, also for a target that shares the table entry and turns out not to be this one.
+ * The low 16 bits agree, being the index; the next 32, all that an address has, are subtracted by
+ * lea.
+ */
 void rle_emit_verify(struct rle_emit *e, uint64_t pc, enum rle_via via);
 
 /** The same instruction at another place. */

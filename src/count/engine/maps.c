@@ -162,7 +162,7 @@ static const struct rle_region *remember(const struct line *line, const struct l
     r->low = line->low;
     r->high = line->high;
     r->readable = line->flags[0] == 'r';
-    r->writable = line->flags[1] == 'w';
+    r->writable = line->flags[1] == 'w' || line->flags[3] == 's';
     r->executable = true;
     r->module = record_module(line, start);
     known.latest = known.used++;

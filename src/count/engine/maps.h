@@ -9,7 +9,7 @@
 struct rle_region {
     uint64_t low, high;
     bool readable;
-    bool writable;
+    bool writable; /**< here or, being shared, perhaps elsewhere: may change without notice */
     bool executable;
     uint32_t module; /**< index in the result's MODULES, RLE_NONE if it could not be recorded */
 };

@@ -85,6 +85,17 @@ static bool is_block_start(const struct build *b, uint64_t pc)
     return pc == plan->pc;
 }
 
+/* May it replace the return address? Checking an inlined return changes flags, which must not
+ * matter on the path that returns elsewhere. */
+static bool stores_by_stack_pointer(const struct rle_insn *insn)
+{
+    for (unsigned m = 0; m < insn->n_mem; m++)
+        if ((insn->mem[m].access & RLE_WRITE) && insn->mem[m].base == RLE_RSP &&
+            !(insn->reg_write & 1u << RLE_RSP))
+            return true;
+    return false;
+}
+
 /* Does the callee return soon, without calls, loops or anything else of interest? */
 static bool is_small_callee(uint64_t pc)
 {
@@ -92,7 +103,7 @@ static bool is_small_callee(uint64_t pc)
     bool writable;
     for (unsigned n = 0; n < INLINE_INSNS_MAX; n++) {
         if (!decode_at(pc, &insn, &writable) || writable || insn.length == 0 ||
-            is_unsupported(&insn))
+            is_unsupported(&insn) || stores_by_stack_pointer(&insn))
             return false;
         switch (insn.kind) {
         case RLE_RET:

@@ -1,0 +1,30 @@
+#!/bin/sh
+# One program, natively and under the counting engine: same standard output, same exit status, and
+# every "expect …" line it wrote to standard error holds of its counts.
+#   check.sh ENGINE COUNTS PROGRAM [ARGUMENT…]
+set -u
+engine=$1 counts=$2 program=$3
+shift 3
+work=$(mktemp -d /dev/shm/rl-engine.XXXXXX 2>/dev/null || mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$program" "$@" > "$work/native.out" 2> "$work/native.err" < /dev/null; native=$?
+LD_PRELOAD=$engine ROOFLINE_ENGINE=${RLE_OPTIONS:-}output=$work/r \
+    "$program" "$@" > "$work/engine.out" 2> "$work/engine.err" < /dev/null; counted=$?
+bad=0
+if [ $native -ne $counted ]; then
+    echo "status: native $native, under the engine $counted"
+    bad=1
+fi
+cmp "$work/native.out" "$work/engine.out" || { diff "$work/native.out" "$work/engine.out" | head -20; bad=1; }
+grep -v '^expect' "$work/engine.err" && [ -z "$(grep -v '^expect' "$work/native.err")" ] && bad=1
+first=$(ls "$work"/r.* 2>/dev/null | sort -t. -k3n | head -1)
+[ -n "$first" ] || { echo "no result file"; exit 1; }
+"$counts" "$first" "/${program##*/}" > "$work/counts" || bad=1
+grep '^expect' "$work/engine.err" | sed 's/^expect //' > "$work/expected"
+while IFS= read -r line; do
+    grep -Fxq "$line" "$work/counts" && continue
+    echo "expected: $line"
+    echo "  counted: $(grep -F "${line% *} " "$work/counts")"
+    bad=1
+done < "$work/expected"
+exit $bad
