@@ -1,10 +1,13 @@
 /* The decoder: prefixes, opcode, row, operands, in one pass over a padded copy of the bytes.
  *
  * The copy lets every stage read ahead without a bound; whether the instruction lay within the
- * bytes offered is asked once, at the end. What an instruction is stands in the tables. */
+ * bytes offered is asked once, at the end. What an instruction is stands in the tables.
+ *
+ * The engine is built without a C library and without built-in functions, so small copies ask for
+ * the compiler's by name. */
 #include "count/engine/decode_internal.h"
 
-#include <string.h>
+#include <stddef.h>
 
 enum { OP_XCHG_ACC = 0x90 };
 
@@ -207,21 +210,21 @@ static const struct row *find_row(struct encoding *e)
 static int32_t read_i32(const uint8_t *p)
 {
     int32_t value;
-    memcpy(&value, p, sizeof(value));
+    __builtin_memcpy(&value, p, sizeof(value));
     return value;
 }
 
 static int64_t read_i64(const uint8_t *p)
 {
     int64_t value;
-    memcpy(&value, p, sizeof(value));
+    __builtin_memcpy(&value, p, sizeof(value));
     return value;
 }
 
 static int16_t read_i16(const uint8_t *p)
 {
     int16_t value;
-    memcpy(&value, p, sizeof(value));
+    __builtin_memcpy(&value, p, sizeof(value));
     return value;
 }
 
@@ -465,12 +468,29 @@ static void assume_worst(struct rle_insn *insn)
     insn->reg_kill = insn->flag_kill = 0;
 }
 
-static enum rle_status reject(struct rle_insn *insn, enum rle_status status)
+typedef uint64_t __attribute__((may_alias)) word;
+_Static_assert(sizeof(struct encoding) % sizeof(word) == 0, "cleared by words");
+_Static_assert(sizeof(struct rle_insn) % sizeof(word) == 0, "cleared by words");
+
+/* By plain stores: without vector registers compilers use string instructions for this, which start
+ * slowly on many processors. */
+static inline void clear(void *object, unsigned bytes)
 {
-    uint64_t pc = insn->pc;
-    memset(insn, 0, sizeof(*insn));
+    word *words = object;
+    for (unsigned i = 0; i < bytes / sizeof(word); i++)
+        words[i] = 0;
+}
+
+static void begin(struct rle_insn *insn, uint64_t pc)
+{
+    clear(insn, sizeof(*insn));
     insn->pc = pc;
     insn->branch_reg = RLE_REG_NONE;
+}
+
+static enum rle_status reject(struct rle_insn *insn, enum rle_status status)
+{
+    begin(insn, insn->pc);
     insn->status = status;
     assume_worst(insn);
     return status;
@@ -531,19 +551,18 @@ static enum rle_status decode_operands(struct encoding *e, struct rle_insn *insn
 enum rle_status rle_decode(const uint8_t *bytes, unsigned n_bytes, uint64_t pc,
                            struct rle_insn *insn)
 {
-    struct encoding e = {0};
+    struct encoding e;
+    clear(&e, sizeof(e));
     if (n_bytes > RLE_INSN_MAX)
         n_bytes = RLE_INSN_MAX;
     if (n_bytes == RLE_INSN_MAX) {
-        memcpy(e.bytes, bytes, 8);
-        memcpy(e.bytes + 7, bytes + 7, 8);
+        __builtin_memcpy(e.bytes, bytes, 8);
+        __builtin_memcpy(e.bytes + 7, bytes + 7, 8);
     } else {
         for (unsigned i = 0; i < n_bytes; i++)
             e.bytes[i] = bytes[i];
     }
-    memset(insn, 0, sizeof(*insn));
-    insn->pc = pc;
-    insn->branch_reg = RLE_REG_NONE;
+    begin(insn, pc);
     read_prefixes(&e);
     enum rle_status status = read_opcode(&e);
     if (status == RLE_OK)

@@ -14,7 +14,7 @@ enum {
 
 /* What the prefixes and opcode bytes say. */
 struct encoding {
-    uint8_t bytes[RLE_COPY_BYTES];
+    _Alignas(8) uint8_t bytes[RLE_COPY_BYTES];
     uint8_t at; /* next byte to read */
     uint8_t map;
     uint8_t opcode;
