@@ -1,12 +1,14 @@
 /* Showing a report: one descriptor per output format.
  *
  * A renderer turns a struct rl_report into bytes; it neither reads files nor measures anything.
- * Chart formats (chart, svg, png, pdf) paint the same scene. Called by the command line
- * and by programs that link the library. Numbers are written with a dot whatever the locale. */
+ * The chart formats (chart, svg, png, pdf) paint the same layout. Numbers are written with a dot
+ * whatever the locale. */
 #ifndef ROOFLINE_RENDER_H
 #define ROOFLINE_RENDER_H
 
 #include <roofline/report.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #ifdef __cplusplus
@@ -66,6 +68,15 @@ const struct rl_renderer *rl_renderer_for_file(const char *path);
 enum rl_status rl_render(const struct rl_renderer *renderer, const struct rl_report *report,
                          const struct rl_render_options *options, char **ret_data, size_t *ret_size,
                          struct rl_error *err);
+
+/**
+ * Render into a file, which appears or is replaced only once it is complete.
+ * @param path  NULL or "-": standard output.
+ * @return as rl_render; RL_ESYS when it cannot be written.
+ */
+enum rl_status rl_render_file(const struct rl_renderer *renderer, const struct rl_report *report,
+                              const struct rl_render_options *options, const char *path,
+                              struct rl_error *err);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,6 @@
 #include "cli/show.h"
 
 #include "base/error.h"
-#include "base/file.h"
 #include "cli/command.h"
 
 #include <roofline/version.h>
@@ -28,7 +27,7 @@ static bool locale_is_utf8(void)
 
 struct rl_render_options rl_show_options(const char *path, bool ascii)
 {
-    enum { MOST_COLUMNS = 160, MOST_ROWS = 40, LEAST_COLUMNS = 60, LEAST_ROWS = 24 };
+    enum { MOST_COLUMNS = 140, MOST_ROWS = 32, LEAST_COLUMNS = 60, LEAST_ROWS = 24 };
     struct rl_render_options options = {
         .unicode = !ascii && locale_is_utf8(),
         .program = "roofline " ROOFLINE_VERSION,
@@ -55,10 +54,5 @@ enum rl_status rl_show(const struct rl_renderer *renderer, const struct rl_repor
     if (renderer->binary && is_stdout(path) && isatty(STDOUT_FILENO))
         return rl_fail(err, RL_EINVAL, "%s is not for terminals: name a file with -o",
                        renderer->name);
-    char *data;
-    size_t size;
-    RL_TRY(rl_render(renderer, report, options, &data, &size, err));
-    enum rl_status status = rl_file_write(path ? path : "-", data, size, err);
-    free(data);
-    return status;
+    return rl_render_file(renderer, report, options, path, err);
 }

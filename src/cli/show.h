@@ -14,7 +14,7 @@ struct rl_render_options rl_show_options(const char *path, bool ascii);
 /**
  * Render and write; a file is replaced only once the new content is complete.
  * @param path  NULL or "-": standard output.
- * @return RL_OK; RL_EINVAL for binary output to a terminal; as rl_render and rl_output_commit.
+ * @return RL_OK; RL_EINVAL for binary output to a terminal; as rl_render_file.
  */
 enum rl_status rl_show(const struct rl_renderer *renderer, const struct rl_report *report,
                        const struct rl_render_options *options, const char *path,

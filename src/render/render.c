@@ -1,6 +1,7 @@
 #include "render/render.h"
 
 #include "base/error.h"
+#include "base/file.h"
 #include "render/renderers.h"
 
 #include <locale.h>
@@ -82,4 +83,16 @@ enum rl_status rl_render(const struct rl_renderer *renderer, const struct rl_rep
     *ret_data = data;
     *ret_size = size;
     return RL_OK;
+}
+
+enum rl_status rl_render_file(const struct rl_renderer *renderer, const struct rl_report *report,
+                              const struct rl_render_options *options, const char *path,
+                              struct rl_error *err)
+{
+    char *data;
+    size_t size;
+    RL_TRY(rl_render(renderer, report, options, &data, &size, err));
+    enum rl_status status = rl_file_write(path ? path : "-", data, size, err);
+    free(data);
+    return status;
 }

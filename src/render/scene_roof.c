@@ -184,10 +184,12 @@ static void pick_peaks(struct builder *b)
     for (int pass = 0; pass < 3 && main_precision == RL_PRECISION_COUNT; pass++) {
         for (int p = 0; p < RL_INT8; p++) {
             enum rl_precision precision = (enum rl_precision)p;
-            /* What the kernels use; else the two everybody knows; else whatever there is. */
-            bool wanted = pass == 0   ? uses(b, precision)
-                          : pass == 1 ? precision == RL_FP64 || precision == RL_FP32
-                                      : true;
+            /* What the kernels use; else the two everybody knows; else whatever there is, as for
+             * a machine alone. */
+            bool wanted = pass == 0 ? uses(b, precision)
+                          : pass == 1
+                              ? b->report->profile && (precision == RL_FP64 || precision == RL_FP32)
+                              : true;
             unsigned before = b->n_roof;
             if (wanted)
                 add_compute(b, precision, NULL, NULL, true);

@@ -15,6 +15,8 @@ enum {
     MAX_WIDTH = 400,
     WIDTH_FOR_LEVEL = 96,
     MAX_ROWS = 100,
+    MAX_SENTENCES = 20, /**< kernels with a reason or advice in words */
+    NAME_IN_SENTENCE = 60,
     MIN_NAME = 12,
     CELL = 32,
 };
@@ -284,11 +286,27 @@ static void put_head(const struct sheet *s)
     put_wrapped(s, 0, 0, text);
 }
 
-static void put_line(const struct sheet *s, const char *who, const char *text)
+static void short_name(const struct sheet *s, const struct rl_kernel *kernel, char dst[RL_TEXT_LEN])
 {
-    char line[2 * RL_TEXT_LEN];
-    snprintf(line, sizeof line, "%s%s%s", who ? who : "", who ? ": " : "", text);
-    put_wrapped(s, 0, 4, line);
+    rl_text_clean(dst, RL_TEXT_LEN, kernel->name, s->unicode);
+    rl_text_elide(dst, RL_TEXT_LEN, NAME_IN_SENTENCE, s->unicode);
+}
+
+/* "who: text", wrapped; who may be NULL. */
+static void put_line(const struct sheet *s, const struct rl_kernel *who, const char *text)
+{
+    char name[RL_TEXT_LEN] = "";
+    if (who) {
+        short_name(s, who, name);
+        fprintf(s->out, "%s: ", name);
+    }
+    put_wrapped(s, who ? rl_text_columns(name) + 2 : 0, 4, text);
+}
+
+static void put_rest(const struct sheet *s, size_t n)
+{
+    if (n > MAX_SENTENCES)
+        fprintf(s->out, "and %zu more kernels, see -f json\n", n - MAX_SENTENCES);
 }
 
 /* ---- what is not known, and why ---- */
@@ -302,7 +320,8 @@ static bool has_gap(const struct sheet *s, size_t row)
     return false;
 }
 
-static void put_missing(const struct sheet *s, const char *who, const struct rl_missing_list *list)
+static void put_missing(const struct sheet *s, const struct rl_kernel *who,
+                        const struct rl_missing_list *list)
 {
     for (size_t i = 0; i < list->n; i++) {
         char text[RL_TEXT_LEN];
@@ -311,66 +330,88 @@ static void put_missing(const struct sheet *s, const char *who, const struct rl_
     }
 }
 
+static bool has_reason(const struct sheet *s, size_t row)
+{
+    return has_gap(s, row) || s->report->row[row].kernel->missing.n;
+}
+
+static void put_reason(const struct sheet *s, size_t i)
+{
+    const struct rl_row *row = &s->report->row[i];
+    const struct rl_kernel *k = row->kernel;
+    put_missing(s, k, &k->missing);
+    if (!has_gap(s, i))
+        return;
+    if (*row->place.why)
+        put_line(s, k, row->place.why);
+    else if (!k->missing.n)
+        put_line(s, k, rl_known(k->time_s) ? "the profile does not say" : "it was not timed");
+}
+
 static void put_reasons(const struct sheet *s)
 {
     const struct rl_report *r = s->report;
-    bool any = r->missing.n || (r->profile && r->profile->missing.n);
+    size_t n = 0;
     for (size_t i = 0; i < s->n_row; i++)
-        any |= has_gap(s, i) || r->row[i].kernel->missing.n;
-    if (!any)
+        n += has_reason(s, i);
+    if (!n && !r->missing.n && !(r->profile && r->profile->missing.n))
         return;
     fprintf(s->out, "\nNot known (%s), and why:\n", absent(s));
     put_missing(s, NULL, &r->missing);
     if (r->profile)
         put_missing(s, NULL, &r->profile->missing);
-    for (size_t i = 0; i < s->n_row; i++) {
-        const struct rl_row *row = &r->row[i];
-        put_missing(s, row->kernel->name, &row->kernel->missing);
-        if (has_gap(s, i) && *row->place.why)
-            put_line(s, row->kernel->name, row->place.why);
-        else if (has_gap(s, i) && !row->kernel->missing.n && !rl_known(row->kernel->time_s))
-            put_line(s, row->kernel->name, "the profile holds no time for it");
-        else if (has_gap(s, i) && !row->kernel->missing.n)
-            put_line(s, row->kernel->name, "the profile does not say");
+    size_t put = 0;
+    for (size_t i = 0; i < s->n_row && put < MAX_SENTENCES; i++) {
+        if (has_reason(s, i))
+            put_reason(s, i);
+        put += has_reason(s, i);
     }
+    put_rest(s, n);
 }
 
 /* ---- advice ---- */
 
+/* What following it would gain, here and over the whole run (Amdahl). */
+static void gain_text(const struct rl_row *row, double gain, char *dst, size_t n)
+{
+    double share = isfinite(row->time_share) ? row->time_share : 0;
+    *dst = 0;
+    if (!(gain > 1) || !isfinite(gain))
+        return;
+    if (share <= 0 || share >= 0.995)
+        snprintf(dst, n, " (up to %.2gx)", gain);
+    else
+        snprintf(dst, n, " (up to %.2gx here, %.3gx over all)", gain,
+                 1 / (1 - share + share / gain));
+}
+
 static void put_advice(const struct sheet *s, const struct rl_row *row, const struct rl_advice *a)
 {
-    char tail[128] = "";
-    if (a->gain > 1) {
-        char here[CELL], whole[CELL];
-        snprintf(here, sizeof here, "%.2g", a->gain);
-        double share = isfinite(row->time_share) ? row->time_share : 0;
-        double rest = 1 - share + share / a->gain;
-        snprintf(whole, sizeof whole, "%.3g", 1 / rest);
-        bool alone = share <= 0 || share >= 0.995;
-        snprintf(tail, sizeof tail, " (up to %sx%s%s%s)", here, alone ? "" : " here, ",
-                 alone ? "" : whole, alone ? "" : "x over all");
-    }
-    size_t size = strlen(a->text) + sizeof tail + RL_TEXT_LEN + 8;
-    char *line = malloc(size);
-    if (!line)
+    char gain[128];
+    gain_text(row, a->gain, gain, sizeof gain);
+    char *line = NULL;
+    if (asprintf(&line, "%s%s", a->text, gain) < 0)
         return;
-    snprintf(line, size, "%s: %s%s", row->kernel->name ? row->kernel->name : "", a->text, tail);
-    put_wrapped(s, 0, 4, line);
+    put_line(s, row->kernel, line);
     free(line);
 }
 
 static void put_all_advice(const struct sheet *s)
 {
-    bool any = false;
-    for (size_t i = 0; i < s->n_row; i++) {
+    size_t n = 0;
+    for (size_t i = 0; i < s->n_row; i++)
+        n += s->report->row[i].n_advice > 0;
+    if (!n)
+        return;
+    fputs("\nWhat to do:\n", s->out);
+    size_t put = 0;
+    for (size_t i = 0; i < s->n_row && put < MAX_SENTENCES; i++) {
         const struct rl_row *row = &s->report->row[i];
-        for (size_t j = 0; j < row->n_advice; j++) {
-            if (!any)
-                fputs("\nWhat to do:\n", s->out);
-            any = true;
+        for (size_t j = 0; j < row->n_advice; j++)
             put_advice(s, row, &row->advice[j]);
-        }
+        put += row->n_advice > 0;
     }
+    put_rest(s, n);
 }
 
 static void put_notes(const struct sheet *s)
