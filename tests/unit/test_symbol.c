@@ -127,7 +127,7 @@ static void a_function_has_its_name_bounds_and_line(void **state)
         fail_msg("no line: was this test built without -g?");
     assert_non_null(strstr(line.file, "tests/unit/test_symbol.c"));
     assert_int_equal(line.file[0], '/');
-    assert_int_equal(line.line, line_of_outer_sum);
+    assert_in_range(line.line, line_of_outer_sum, line_of_outer_sum + 5); /* optimisers move it */
     rl_symbols_free(symbols);
 }
 
@@ -192,7 +192,7 @@ static void debug_files_are_found_by_build_id(void **state)
     assert_int_equal(function.begin, self->offset);
     struct rl_source_line line;
     assert_true(rl_symbol_line(module, self->offset, &line));
-    assert_int_equal(line.line, line_of_outer_sum);
+    assert_in_range(line.line, line_of_outer_sum, line_of_outer_sum + 5); /* optimisers move it */
     assert_true(find_inlined(module, function.begin, function.end) > 0);
     rl_symbols_free(symbols);
     need(self, "rm -r debug");
