@@ -65,7 +65,7 @@ void rl_channel_close(struct rl_channel *channel);
 /** NULL is fine. Closes if need be. */
 void rl_channel_free(struct rl_channel *channel);
 
-/** The file, close-on-exec: the caller passes a duplicate to the program. Valid until free. */
+/** The file, close-on-exec: writers open it through our /proc/PID/fd. Valid until free. */
 int rl_channel_descriptor(const struct rl_channel *channel);
 
 /** Tell writers that the reader lives; at least once a second. */

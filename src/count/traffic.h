@@ -1,8 +1,8 @@
 /* Bytes per memory level of a program under the counting engine: reads the channel that its threads
  * write accesses to, drives the cache model, and keeps an account for every instruction.
  *
- *     rl_traffic_new → pass rl_traffic_descriptor to the program → rl_traffic_start →
- *     run the program to its end → rl_traffic_stop → rl_traffic_rows, rl_traffic_estimate
+ *     rl_traffic_new → rl_traffic_start → run the program to its end, told of
+ *     rl_traffic_descriptor → rl_traffic_stop → rl_traffic_rows, rl_traffic_estimate
  *
  * Accounts are sums that may be added up over whatever belongs together (a loop, a function, all);
  * bytes and their error are estimated from the sum, since errors do not add. Used by profile. */
@@ -36,7 +36,7 @@ enum rl_status rl_traffic_new(const struct rl_traffic_options *options,
 /** NULL is fine. Stops if need be; rows become invalid. */
 void rl_traffic_free(struct rl_traffic *traffic);
 
-/** The channel (close-on-exec): a duplicate is the engine's option `channel`. */
+/** The channel: with our process id the engine's options `channel` and `reader`. */
 int rl_traffic_descriptor(const struct rl_traffic *traffic);
 
 /** Begin to read, in threads of our own. Call once, before the program begins. */

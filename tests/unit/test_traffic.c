@@ -90,9 +90,9 @@ static void put(struct writer *w, uint64_t address, uint32_t site, uint32_t coun
     if (!rle_trace_write(w->slot, address, site, count))
         return;
     uint32_t room;
-    while (rle_trace_next_chunk(w->slot, &room) == RLE_TRACE_WAIT) {
+    while (rle_trace_make_room(w->slot, &room) == RLE_TRACE_WAIT) {
         if (__atomic_load_n(&w->header->closed, __ATOMIC_ACQUIRE)) {
-            rle_trace_drop_chunk(w->slot);
+            rle_trace_drop(w->slot);
             return;
         }
         usleep(50);

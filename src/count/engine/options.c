@@ -13,6 +13,7 @@ void rle_options_default(struct rle_options *options)
     options->follow = true;
     options->jit_native = false;
     options->sample_seed = 1;
+    options->reader = 0;
     options->channel = 0;
     for (unsigned i = 0; i < RLE_OUTPUT_MAX; i++)
         options->output[i] = '\0';
@@ -94,6 +95,8 @@ static bool read_pair(const char *text, struct rle_options *options)
     }
     if ((value = after(text, "sample=")))
         return read_number(value, &options->sample_seed);
+    if ((value = after(text, "reader=")))
+        return read_number(value, &options->reader);
     if ((value = after(text, "channel=")))
         return read_number(value, &options->channel);
     return false;
@@ -154,6 +157,8 @@ size_t rle_options_format(const struct rle_options *options, char *text, size_t 
     put(&w, options->jit_native ? ",jit=native" : ",jit=count");
     put(&w, ",sample=");
     put_number(&w, options->sample_seed);
+    put(&w, ",reader=");
+    put_number(&w, options->reader);
     put(&w, ",channel=");
     put_number(&w, options->channel);
     put(&w, ",output=");

@@ -36,7 +36,9 @@ struct rle_options {
     bool jit_native;
     /** Key `sample`, for RLE_MODE_TRAFFIC: seed of the choice of sampled sets; default 1. */
     uint32_t sample_seed;
-    /** Key `channel`, for the traffic modes: number of the inherited descriptor, or 0. */
+    /** Keys `reader` and `channel`, for the traffic modes: the process that reads the channel of
+     * trace_format.h, and its descriptor there. Opened through /proc, so nothing is inherited. */
+    uint32_t reader;
     uint32_t channel;
     /** Result files are PREFIX.PID.SEQ, decimal; SEQ counts programs a process runs by exec. */
     char output[RLE_OUTPUT_MAX];

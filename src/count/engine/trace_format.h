@@ -32,7 +32,7 @@
 #define RLE_TRACE_SLOTS     4096u
 
 /** Bytes of a ring, and of the pieces in which room is made. Rings are aligned to a chunk in the
- * writer's memory, so that the end of a chunk shows in the low bits of the cursor. */
+ * writer's memory, so that a limit reached exactly shows in the low 16 bits of the cursor. */
 #define RLE_TRACE_RING  (1u << 20)
 #define RLE_TRACE_CHUNK (1u << 16)
 
@@ -125,7 +125,8 @@ enum { RLE_TRACE_WIDTH_MAX = 128 };
 struct rle_trace_slot {
     /* Written by translated code. */
     uint64_t cursor;
-    uint64_t staged[6]; /**< arguments of a call into the engine */
+    uint64_t limit;     /**< where the cursor must stop for rle_trace_make_room */
+    uint64_t staged[4]; /**< arguments of a call into the engine */
     uint64_t spill[2];
     uint8_t vector[2][64]; /**< index vector and mask of a gather */
     /* Written by the engine. */
@@ -205,6 +206,7 @@ static inline void rle_trace_begin(struct rle_trace_slot *slot, uint64_t ring)
 {
     __atomic_store_n(&slot->wraps, 0, __ATOMIC_RELAXED);
     slot->ring = ring;
+    slot->limit = ring + RLE_TRACE_CHUNK;
     slot->lost = 0;
     slot->deaf = 0;
     slot->waits = 0;
@@ -224,41 +226,47 @@ static inline uint64_t rle_trace_head(const struct rle_trace_slot *slot)
     }
 }
 
-/** What to do when the cursor has reached the end of a chunk. */
+/** What to do when the cursor has reached the limit. */
 enum rle_trace_full {
     RLE_TRACE_GO_ON, /**< there is room */
     RLE_TRACE_WAIT,  /**< none: wait until `room` changes from the value given, then ask again */
 };
 
 /**
- * The cursor stands at the end of a chunk: step to the next one if the reader has emptied it.
+ * The cursor stands at the limit or less than a chunk beyond: move the limit if the reader has
+ * emptied what comes next.
  *
  * @param ret_room  for RLE_TRACE_WAIT, the value of `room` to wait on.
  */
-static inline enum rle_trace_full rle_trace_next_chunk(struct rle_trace_slot *slot,
-                                                       uint32_t *ret_room)
+static inline enum rle_trace_full rle_trace_make_room(struct rle_trace_slot *slot,
+                                                      uint32_t *ret_room)
 {
     *ret_room = __atomic_load_n(&slot->room, __ATOMIC_ACQUIRE);
-    uint64_t head = slot->wraps * RLE_TRACE_RING + (slot->cursor - slot->ring);
+    uint64_t cursor = slot->cursor;
+    uint64_t begun =
+        slot->wraps * RLE_TRACE_RING + (cursor - slot->ring) / RLE_TRACE_CHUNK * RLE_TRACE_CHUNK;
     uint64_t tail = __atomic_load_n(&slot->tail, __ATOMIC_ACQUIRE);
-    if (head + RLE_TRACE_CHUNK - tail > RLE_TRACE_RING)
+    if (begun + 2 * RLE_TRACE_CHUNK - tail > RLE_TRACE_RING)
         return RLE_TRACE_WAIT;
-    if (slot->cursor == slot->ring + RLE_TRACE_RING) {
-        __atomic_store_n(&slot->cursor, slot->ring, __ATOMIC_RELEASE);
+    if (cursor >= slot->ring + RLE_TRACE_RING) {
+        cursor -= RLE_TRACE_RING;
+        __atomic_store_n(&slot->cursor, cursor, __ATOMIC_RELEASE);
         __atomic_store_n(&slot->wraps, slot->wraps + 1, __ATOMIC_RELEASE);
     }
+    slot->limit = cursor / RLE_TRACE_CHUNK * RLE_TRACE_CHUNK + RLE_TRACE_CHUNK;
     return RLE_TRACE_GO_ON;
 }
 
-/** Nobody reads: throw the last chunk away and write it again. */
-static inline void rle_trace_drop_chunk(struct rle_trace_slot *slot)
+/** Nobody reads: throw away what was written since the ring began, and begin again. */
+static inline void rle_trace_drop(struct rle_trace_slot *slot)
 {
-    slot->lost += RLE_TRACE_CHUNK / sizeof(struct rle_trace_record);
-    __atomic_store_n(&slot->cursor, slot->cursor - RLE_TRACE_CHUNK, __ATOMIC_RELEASE);
+    slot->lost += (slot->cursor - slot->ring) / sizeof(struct rle_trace_record);
+    slot->limit = slot->ring + RLE_TRACE_CHUNK;
+    __atomic_store_n(&slot->cursor, slot->ring, __ATOMIC_RELEASE);
 }
 
-/** Write one record from C. Returns true if the cursor then stands at the end of a chunk, where
- * rle_trace_next_chunk must be called before the next record. */
+/** Write one record from C. Returns true if the cursor has then reached the limit, where
+ * rle_trace_make_room must be called before the next record. */
 static inline bool rle_trace_write(struct rle_trace_slot *slot, uint64_t address, uint32_t site,
                                    uint32_t count)
 {
@@ -267,7 +275,7 @@ static inline bool rle_trace_write(struct rle_trace_slot *slot, uint64_t address
     record->site = site;
     record->count = count;
     __atomic_store_n(&slot->cursor, slot->cursor + sizeof *record, __ATOMIC_RELEASE);
-    return slot->cursor % RLE_TRACE_CHUNK == 0;
+    return slot->cursor >= slot->limit;
 }
 
 /* ---- the reader ---- */
