@@ -54,10 +54,24 @@ const struct rl_compute_ceiling *rl_peak(const struct rl_machine *machine,
                                          const char *isa, unsigned threads, double *ret_scale);
 
 /**
- * The memory ceiling of a level whose access mix fits best.
+ * Bytes that move between a level and the next one towards the core, per byte that loads and stores
+ * ask for.
  *
- * @param mix  NULL: the plain load ceiling; else chosen by store share (load, 2:1, copy/triad,
- * store).
+ * Ceilings are measured in bytes asked for; traffic is what moves. Beyond L1 an ordinary store also
+ * reads the line first (write-allocate) and writes it back later, so a copy moves 3/2 and a triad
+ * 4/3 of what it asks for. Non-temporal stores, loads and L1 move just what is asked for.
+ *
+ * @return >= 1.
+ */
+double rl_moved_per_asked(const struct rl_memory_ceiling *ceiling);
+
+/**
+ * The memory ceiling of a level that fits an access mix best.
+ *
+ * @param mix        chosen by store share (load, 2:1 or triad, copy, store) and non-temporal share;
+ * NULL: the ceiling that moves most bytes, which is the level's roof.
+ * @param ret_scale  if not NULL, the factor that turns rate.value into bytes moved per second by
+ * `threads` threads: rl_moved_per_asked, times the thread ratio where each core has its own level.
  * @return borrowed; NULL if the machine has none of that level.
  */
 const struct rl_memory_ceiling *rl_bandwidth(const struct rl_machine *machine, const char *level,

@@ -104,6 +104,14 @@ static const struct pattern *find_pattern(const char *name)
     return NULL;
 }
 
+double rl_moved_per_asked(const struct rl_memory_ceiling *ceiling)
+{
+    const struct pattern *p = find_pattern(ceiling->pattern);
+    if (!p || p->nontemporal || rl_level_rank(ceiling->level) <= 1)
+        return 1;
+    return 1 + p->store_share;
+}
+
 /* How far a ceiling's access mix is from the kernel's; INFINITY when it must not be used. */
 static double mix_distance(const struct rl_memory_ceiling *m, const struct rl_mix *mix)
 {
@@ -111,10 +119,10 @@ static double mix_distance(const struct rl_memory_ceiling *m, const struct rl_mi
     const struct pattern *p = find_pattern(m->pattern);
     if (!p)
         return other_pattern;
-    bool wants_nontemporal = mix && mix->nontemporal_share > 0.5;
+    bool wants_nontemporal = mix->nontemporal_share > 0.5;
     if (p->nontemporal != wants_nontemporal)
         return p->nontemporal ? INFINITY : other_pattern / 2;
-    return fabs(p->store_share - (mix ? mix->store_share : 0));
+    return fabs(p->store_share - mix->store_share);
 }
 
 /* Each core has its own: only then does bandwidth grow with the threads. */
@@ -133,26 +141,28 @@ const struct rl_memory_ceiling *rl_bandwidth(const struct rl_machine *machine, c
 {
     const double same_mix = 1e-9;
     const struct rl_memory_ceiling *best = NULL;
-    double best_distance = INFINITY;
-    double best_threads = INFINITY;
+    double best_distance = INFINITY, best_threads = INFINITY, best_moved = 0;
     for (size_t i = 0; i < machine->n_memory; i++) {
         const struct rl_memory_ceiling *m = &machine->memory[i];
         if (strcmp(m->level, level) != 0 || !rl_known(m->rate) || !(m->rate.value > 0))
             continue;
         double away = thread_distance(m->threads, threads);
-        double distance = mix_distance(m, mix);
+        double distance = mix ? mix_distance(m, mix) : 0;
+        double moved = m->rate.value * rl_moved_per_asked(m);
         if (isinf(distance) || away > best_threads)
             continue;
         bool better = away < best_threads || distance < best_distance - same_mix ||
-                      (distance < best_distance + same_mix && m->rate.value > best->rate.value);
+                      (distance < best_distance + same_mix && moved > best_moved);
         if (better) {
             best = m;
             best_distance = distance;
             best_threads = away;
+            best_moved = moved;
         }
     }
-    if (best && ret_scale)
-        *ret_scale =
-            is_private(machine, level) && best->threads ? (double)threads / best->threads : 1;
+    if (best && ret_scale) {
+        bool grows = is_private(machine, level) && best->threads;
+        *ret_scale = rl_moved_per_asked(best) * (grows ? (double)threads / best->threads : 1);
+    }
     return best;
 }

@@ -96,7 +96,7 @@ static void add_level_roof(struct builder *b, const char *name)
     bool plain = strcmp(m->pattern, "load") == 0 || !*m->pattern;
     snprintf(roof->name, sizeof roof->name, "%s%s%s", name, plain ? "" : " ",
              plain ? "" : m->pattern);
-    describe(roof, m->rate, scale, m->contended, "B/s");
+    describe(roof, m->rate, scale / rl_moved_per_asked(m), m->contended, "B/s");
 }
 
 /* Levels nearest the core first, so that legends and lines come in the same order. */
@@ -124,28 +124,30 @@ static void pick_levels(struct builder *b)
     }
 }
 
-/* A compute ceiling as a line, unless one as high is there already. */
-static void add_compute(struct builder *b, enum rl_precision precision, const char *op,
+/* A compute ceiling as a line, unless one as high is there already. False if the machine has none.
+ */
+static bool add_compute(struct builder *b, enum rl_precision precision, const char *op,
                         const char *isa, bool peak)
 {
     double scale = 1;
     const struct rl_compute_ceiling *c =
         rl_peak(b->report->machine, precision, op, isa, b->threads, &scale);
     if (!c || !rl_known(c->rate))
-        return;
+        return false;
     double rate = c->rate.value * scale;
     for (unsigned i = 0; i < b->n_roof && !peak; i++) {
         if (!b->roof[i].diagonal && fabs(log(rate / b->roof[i].rate)) < 0.05)
-            return;
+            return true;
     }
     struct roof *roof = add_roof(b, rate);
     if (!roof)
-        return;
+        return true;
     roof->peak = peak;
     roof->dash = peak ? RL_DASH_SOLID : RL_DASH_DOT;
     snprintf(roof->name, sizeof roof->name, "%s %s %s", rl_precision_name(precision), c->op,
              c->isa);
     describe(roof, c->rate, scale, c->contended, *c->unit ? c->unit : "FLOP/s");
+    return true;
 }
 
 static bool uses(const struct builder *b, enum rl_precision precision)
@@ -191,7 +193,7 @@ static void pick_peaks(struct builder *b)
                               ? b->report->profile && (precision == RL_FP64 || precision == RL_FP32)
                               : true;
             unsigned before = b->n_roof;
-            if (wanted)
+            if (wanted && !add_compute(b, precision, "fma", NULL, true))
                 add_compute(b, precision, NULL, NULL, true);
             if (b->n_roof > before && main_precision == RL_PRECISION_COUNT)
                 main_precision = precision;
@@ -199,6 +201,7 @@ static void pick_peaks(struct builder *b)
     }
     if (main_precision == RL_PRECISION_COUNT || b->compact)
         return;
+    add_compute(b, main_precision, "fma+add", NULL, false);
     add_compute(b, main_precision, "add", NULL, false);
     add_compute(b, main_precision, "fma", "scalar", false);
     pick_slow_ops(b);

@@ -99,6 +99,28 @@ static void the_access_mix_picks_the_memory_ceiling(void **state)
     rl_machine_release(&m);
 }
 
+static void ceilings_in_bytes_asked_for_become_bytes_moved(void **state)
+{
+    (void)state;
+    struct rl_machine m = test_machine();
+    double scale;
+    struct rl_mix loads = {0}, triad = {.store_share = 1.0 / 3}, stores = {.store_share = 1};
+    rl_bandwidth(&m, "DRAM", &loads, 1, &scale);
+    assert_true(scale == 1);
+    rl_bandwidth(&m, "DRAM", &triad, 1, &scale); /* 2 loads and a store move 4: 4/3 */
+    assert_true(fabs(scale - 4.0 / 3) < 1e-12);
+    rl_bandwidth(&m, "DRAM", &stores, 1, &scale); /* read before it is overwritten: 2 */
+    assert_true(scale == 2);
+    test_add_memory(&m, "DRAM", "nt-store", 1, 12e9);
+    struct rl_mix streaming = {.store_share = 1, .nontemporal_share = 1};
+    assert_string_equal(rl_bandwidth(&m, "DRAM", &streaming, 1, &scale)->pattern, "nt-store");
+    assert_true(scale == 1);
+    /* The level's roof is what moves most: 20 load, 15 x 4/3 triad, 10 x 2 store, then 30 x 3/2. */
+    test_add_memory(&m, "DRAM", "copy", 1, 30e9);
+    assert_string_equal(rl_bandwidth(&m, "DRAM", NULL, 1, &scale)->pattern, "copy");
+    rl_machine_release(&m);
+}
+
 static void a_streaming_kernel_is_bound_by_dram(void **state)
 {
     (void)state;
@@ -310,6 +332,7 @@ int main(void)
         cmocka_unit_test(the_peak_is_the_best_general_ceiling_and_divides_are_not_general),
         cmocka_unit_test(an_unmeasured_thread_count_scales_private_resources_only),
         cmocka_unit_test(the_access_mix_picks_the_memory_ceiling),
+        cmocka_unit_test(ceilings_in_bytes_asked_for_become_bytes_moved),
         cmocka_unit_test(a_streaming_kernel_is_bound_by_dram),
         cmocka_unit_test(a_blocked_gemm_is_bound_by_fma),
         cmocka_unit_test(scalar_code_near_its_own_limit_is_compute_bound_not_latency),
