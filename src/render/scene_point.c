@@ -192,8 +192,8 @@ void rl_scene_place_points(struct builder *b)
 /* What a pointer resting on the point is told. */
 static char *make_tip(const struct builder *b, const struct plotted *p, const struct spot *s)
 {
-    char name[RL_TEXT_LEN / 2];
-    rl_text_clean(name, sizeof name, p->row->kernel->name, b->canvas->unicode);
+    char name[RL_TEXT_LEN];
+    rl_row_name(b->report, p->row, name, b->canvas->unicode);
     char ai[32], rate[32], share[32] = "", level[RL_WORD_LEN] = "";
     rl_text_number(ai, sizeof ai, s->ai);
     rl_text_number(rate, sizeof rate, s->rate / b->y_unit);
@@ -202,9 +202,9 @@ static char *make_tip(const struct builder *b, const struct plotted *p, const st
     if (s->level != UINT_MAX)
         rl_text_clean(level, sizeof level, b->level[s->level].name, b->canvas->unicode);
     char tip[RL_TEXT_LEN];
-    snprintf(tip, sizeof tip, "%s: %s %s, %s FLOP/byte%s%s%s%s%s%s%s", name, rate, b->y_unit_name,
-             ai, *level ? " at " : "", level, *share ? ", " : "", share, *share ? " of roof" : "",
-             *p->row->place.bound ? ", " : "", p->row->place.bound);
+    snprintf(tip, sizeof tip, "%.300s: %s %s, %s FLOP/byte%s%s%s%s%s%s%s", name, rate,
+             b->y_unit_name, ai, *level ? " at " : "", level, *share ? ", " : "", share,
+             *share ? " of roof" : "", *p->row->place.bound ? ", " : "", p->row->place.bound);
     return strdup(tip);
 }
 

@@ -79,6 +79,24 @@ void rl_text_clean(char *dst, size_t n, const char *src, bool unicode)
         dst[used] = 0;
 }
 
+bool rl_report_is_mixed(const struct rl_report *report)
+{
+    for (size_t i = 1; i < report->n_row; i++) {
+        if (report->row[i].place.threads != report->row[0].place.threads)
+            return true;
+    }
+    return false;
+}
+
+void rl_row_name(const struct rl_report *report, const struct rl_row *row, char dst[RL_TEXT_LEN],
+                 bool unicode)
+{
+    rl_text_clean(dst, RL_TEXT_LEN - 16, row->kernel->name, unicode);
+    size_t used = strlen(dst);
+    if (rl_report_is_mixed(report))
+        snprintf(dst + used, RL_TEXT_LEN - used, " @%u", row->place.threads);
+}
+
 static unsigned columns_of(uint32_t c)
 {
     if ((c >= 0x300 && c <= 0x36f) || (c >= 0xfe00 && c <= 0xfe0f) || (c >= 0x20d0 && c <= 0x20f0))

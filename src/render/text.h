@@ -2,6 +2,7 @@
 #ifndef RL_RENDER_TEXT_H
 #define RL_RENDER_TEXT_H
 
+#include <roofline/report.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -21,6 +22,14 @@ void rl_text_clean(char *dst, size_t n, const char *src, bool unicode);
 
 /** Terminal columns of a cleaned text: wide characters count 2, combining ones 0. */
 unsigned rl_text_columns(const char *text);
+
+/** Whether a report holds rows of different thread counts. */
+bool rl_report_is_mixed(const struct rl_report *report);
+
+/** Name of a row as shown: with "@threads" where the report holds rows of different thread counts.
+ */
+void rl_row_name(const struct rl_report *report, const struct rl_row *row, char dst[RL_TEXT_LEN],
+                 bool unicode);
 
 /** First character of a cleaned text that is not empty. @return its bytes. */
 unsigned rl_text_next(const char *text, unsigned *ret_columns);

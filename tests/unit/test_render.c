@@ -413,15 +413,38 @@ static void table_shows_unknown_as_dash_with_a_reason(void **state)
     (void)state;
     struct fixture f = {0};
     fixture_machine(&f);
-    fixture_kernel(&f, "mystery", -1, (double[]){0, 0, 0, 0}, 1);
-    rl_missing_add(&f.profile.kernel[0].missing, "flop", "no hardware counters", NULL);
+    for (int i = 0; i < 5; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "mystery%d", i);
+        fixture_kernel(&f, name, -1, (double[]){0, 0, 0, 0}, 1);
+        rl_missing_add(&f.profile.kernel[i].missing, "flop", "no hardware counters", NULL);
+    }
     fixture_place(&f);
     struct rl_render_options options = {.unicode = true};
     char *text = render("table", &f.report, &options, NULL);
     assert_non_null(strstr(text, " – "));
-    assert_non_null(strstr(text, "mystery: flop: no hardware counters"));
+    assert_non_null(strstr(text, "flop: no hardware counters (mystery0, mystery1, mystery2 and 2 "
+                                 "more)\n"));
     assert_null(strstr(text, " 0 "));
     free(text);
+    fixture_release(&f);
+}
+
+static void rows_of_different_thread_counts_are_told_apart(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    fixture_machine(&f);
+    for (int i = 1; i <= 2; i++)
+        fixture_kernel(&f, "gemm", 1e9, (double[]){4e9, 3e9, 2e9, 1e9}, 1)->threads.value = i;
+    fixture_place(&f);
+    static const char *const formats[] = {"table", "svg"};
+    for (int i = 0; i < 2; i++) {
+        char *text = render(formats[i], &f.report, NULL, NULL);
+        assert_non_null(strstr(text, "gemm @1"));
+        assert_non_null(strstr(text, "gemm @2"));
+        free(text);
+    }
     fixture_release(&f);
 }
 
@@ -496,6 +519,7 @@ int main(void)
         cmocka_unit_test(terminal_output_keeps_to_its_width_and_characters),
         cmocka_unit_test(colour_comes_only_when_told_and_ends_with_the_line),
         cmocka_unit_test(table_shows_unknown_as_dash_with_a_reason),
+        cmocka_unit_test(rows_of_different_thread_counts_are_told_apart),
         cmocka_unit_test(table_of_thousands_counts_the_rest),
         cmocka_unit_test(numbers_have_three_digits),
         cmocka_unit_test(shortened_names_keep_head_and_tail),

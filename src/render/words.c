@@ -1,0 +1,211 @@
+/* The report in sentences: why values are missing, what to do next, notes. */
+#include "base/array.h"
+#include "render/page.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MAX_ADVISED = 20, /* kernels with advice in words */
+    MAX_REASONS = 20,
+    MAX_NAMED = 3, /* kernels named beside a reason they share */
+    NAME_COLUMNS = 60,
+};
+
+const char *rl_page_absent(const struct page *page)
+{
+    return page->unicode ? "–" : "-";
+}
+
+void rl_page_put(const struct page *page, const char *text)
+{
+    char clean[RL_TEXT_LEN];
+    rl_text_clean(clean, sizeof clean, text, page->unicode);
+    fputs(clean, page->out);
+}
+
+void rl_page_bold(const struct page *page, bool on)
+{
+    if (page->colour)
+        fputs(on ? "\033[1m" : "\033[0m", page->out);
+}
+
+void rl_page_wrap(const struct page *page, unsigned used, unsigned indent, const char *text)
+{
+    size_t size = strlen(text) * 3 + 1; /* a bad byte becomes three */
+    char *clean = malloc(size);
+    if (!clean) {
+        rl_page_put(page, text);
+        return;
+    }
+    rl_text_clean(clean, size, text, page->unicode);
+    bool first = true;
+    for (char *save = NULL, *word = strtok_r(clean, " ", &save); word;
+         word = strtok_r(NULL, " ", &save)) {
+        unsigned length = rl_text_columns(word);
+        if (!first && used + 1 + length > page->width) {
+            fprintf(page->out, "\n%*s", (int)indent, "");
+            used = indent;
+        } else if (!first) {
+            fputc(' ', page->out);
+            used++;
+        }
+        fputs(word, page->out);
+        used += length;
+        first = false;
+    }
+    fputc('\n', page->out);
+    free(clean);
+}
+
+static void short_name(const struct page *page, size_t row, char dst[RL_TEXT_LEN])
+{
+    rl_row_name(page->report, &page->report->row[row], dst, page->unicode);
+    rl_text_elide(dst, RL_TEXT_LEN, NAME_COLUMNS, page->unicode);
+}
+
+/* ---- reasons ---- */
+
+/* One cause of missing values, and the kernels it concerns. */
+struct reason {
+    const char *what, *why;
+    size_t row[MAX_NAMED];
+    size_t n_row;
+};
+
+struct reasons {
+    struct reason *item;
+    size_t n;
+};
+
+static void add_reason(struct reasons *reasons, const char *what, const char *why, size_t row)
+{
+    struct reason *r = NULL;
+    for (size_t i = 0; i < reasons->n && !r; i++) {
+        if (strcmp(reasons->item[i].what, what) == 0 && strcmp(reasons->item[i].why, why) == 0)
+            r = &reasons->item[i];
+    }
+    if (!r)
+        r = rl_array_append(&reasons->item, &reasons->n, sizeof *r);
+    if (!r)
+        return;
+    r->what = what;
+    r->why = why;
+    if (r->n_row < MAX_NAMED)
+        r->row[r->n_row] = row;
+    r->n_row++;
+}
+
+static void gather(const struct page *page, struct reasons *reasons, const bool *gap, size_t n_row)
+{
+    for (size_t i = 0; i < n_row; i++) {
+        const struct rl_row *row = &page->report->row[i];
+        const struct rl_kernel *k = row->kernel;
+        for (size_t j = 0; j < k->missing.n; j++)
+            add_reason(reasons, k->missing.item[j].what, k->missing.item[j].why, i);
+        if (gap[i] && *row->place.why)
+            add_reason(reasons, "", row->place.why, i);
+        else if (gap[i] && !k->missing.n)
+            add_reason(reasons, "",
+                       rl_known(k->time_s) ? "the profile does not say" : "it was not timed", i);
+    }
+}
+
+static void put_reason(const struct page *page, const struct reason *r)
+{
+    char text[RL_TEXT_LEN * 3];
+    size_t used = (size_t)snprintf(text, sizeof text, "%.200s%s%.300s", r->what,
+                                   *r->what ? ": " : "", r->why);
+    for (size_t i = 0; i < r->n_row && i < MAX_NAMED; i++) {
+        char name[RL_TEXT_LEN];
+        short_name(page, r->row[i], name);
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, "%s%.240s", i ? ", " : " (", name);
+    }
+    if (r->n_row > MAX_NAMED)
+        snprintf(text + used, sizeof text - used, " and %zu more)", r->n_row - MAX_NAMED);
+    else
+        snprintf(text + used, sizeof text - used, ")");
+    rl_page_wrap(page, 0, 4, text);
+}
+
+static void put_missing(const struct page *page, const struct rl_missing_list *list)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        char text[RL_TEXT_LEN];
+        snprintf(text, sizeof text, "%s: %s", list->item[i].what, list->item[i].why);
+        rl_page_wrap(page, 0, 4, text);
+    }
+}
+
+void rl_page_reasons(const struct page *page, const bool *gap, size_t n_row)
+{
+    const struct rl_report *r = page->report;
+    struct reasons reasons = {0};
+    gather(page, &reasons, gap, n_row);
+    if (reasons.n || r->missing.n || (r->profile && r->profile->missing.n)) {
+        fprintf(page->out, "\nNot known (%s), and why:\n", rl_page_absent(page));
+        put_missing(page, &r->missing);
+        if (r->profile)
+            put_missing(page, &r->profile->missing);
+        for (size_t i = 0; i < reasons.n && i < MAX_REASONS; i++)
+            put_reason(page, &reasons.item[i]);
+        if (reasons.n > MAX_REASONS)
+            fprintf(page->out, "and %zu further reasons, see -f json\n", reasons.n - MAX_REASONS);
+    }
+    free(reasons.item);
+}
+
+/* ---- advice ---- */
+
+/* What following it would gain, here and over the whole run (Amdahl). */
+static void gain_text(const struct rl_row *row, double gain, char *dst, size_t n)
+{
+    double share = isfinite(row->time_share) ? row->time_share : 0;
+    *dst = 0;
+    if (!(gain > 1) || !isfinite(gain))
+        return;
+    if (share <= 0 || share >= 0.995)
+        snprintf(dst, n, " (up to %.2gx)", gain);
+    else
+        snprintf(dst, n, " (up to %.2gx here, %.3gx over all)", gain,
+                 1 / (1 - share + share / gain));
+}
+
+static void put_advice(const struct page *page, size_t row, const struct rl_advice *a)
+{
+    char gain[128], name[RL_TEXT_LEN];
+    gain_text(&page->report->row[row], a->gain, gain, sizeof gain);
+    short_name(page, row, name);
+    char *line = NULL;
+    if (asprintf(&line, "%s: %s%s", name, a->text, gain) < 0)
+        return;
+    rl_page_wrap(page, 0, 4, line);
+    free(line);
+}
+
+void rl_page_advice(const struct page *page, size_t n_row)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < n_row; i++) {
+        const struct rl_row *row = &page->report->row[i];
+        if (row->n_advice && n == 0)
+            fputs("\nWhat to do:\n", page->out);
+        for (size_t j = 0; j < row->n_advice && n < MAX_ADVISED; j++)
+            put_advice(page, i, &row->advice[j]);
+        n += row->n_advice > 0;
+    }
+    if (n > MAX_ADVISED)
+        fprintf(page->out, "and %zu more kernels, see -f json\n", n - MAX_ADVISED);
+}
+
+void rl_page_notes(const struct page *page)
+{
+    const struct rl_profile *p = page->report->profile;
+    if (!p || !p->n_note)
+        return;
+    fputs("\nNotes:\n", page->out);
+    for (size_t i = 0; i < p->n_note; i++)
+        rl_page_wrap(page, 0, 4, p->note[i]);
+}
