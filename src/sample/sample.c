@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 /* Prime, so that they don't beat with anything periodic in the program or the scheduler. */
-#define PERF_RATE_HZ  2999
+#define PERF_RATE_HZ  1999
 #define TIMER_RATE_HZ 997
 #define MAX_RATE_HZ   100000
 /* Rings are read, and progress is told, this often. */

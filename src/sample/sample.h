@@ -37,7 +37,7 @@ enum rl_status rl_sample_probe(enum rl_sample_method method, const char *preload
 
 struct rl_sample_options {
     enum rl_sample_method method;
-    unsigned rate_hz; /**< samples a second of CPU time; 0: 2999 for perf, 997 for timer */
+    unsigned rate_hz; /**< samples a second of CPU time; 0: 1999 for perf, 997 for timer */
     /** Path of librooflinesample.so: needed for `timer` and for regions marked with the interfaces
      * of other tools. NULL: do without. */
     const char *preload;

@@ -1,0 +1,281 @@
+/* The parts of the sampler that need no program: rings, mappings, the time line, build ids. */
+#include "sample/buildid.h"
+#include "sample/event.h"
+#include "sample/ring.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <linux/perf_event.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MS 1000000u
+
+static struct rl_error err;
+
+#define ok(call) assert_int_equal(call, RL_OK)
+
+/* Rings */
+
+static void content_of_anything_is_survived(void **state)
+{
+    (void)state;
+    static uint8_t data[4096];
+    for (unsigned seed = 0; seed < 20000; seed++) {
+        struct event_list list = {0};
+        srand(seed);
+        for (size_t i = 0; i < sizeof data; i++)
+            data[i] = (uint8_t)rand();
+        /* Half of them begin with a plausible header, so that bodies are looked at too. */
+        if (seed % 2) {
+            struct perf_event_header head = {.type = seed / 2 % 12,
+                                             .size = (uint16_t)(8 + seed % 120)};
+            memcpy(data, &head, sizeof head);
+        }
+        ok(ring_decode(data, seed % sizeof data, &list, &err));
+        event_list_release(&list);
+    }
+}
+
+static void a_record_longer_than_the_ring_ends_it(void **state)
+{
+    (void)state;
+    struct event_list list = {0};
+    struct perf_event_header head = {.type = PERF_RECORD_SAMPLE, .size = 64};
+    uint8_t data[16];
+    memcpy(data, &head, sizeof head);
+    ok(ring_decode(data, sizeof data, &list, &err));
+    assert_int_equal(list.n, 0);
+    assert_int_equal(list.n_corrupt, 1);
+    event_list_release(&list);
+}
+
+static void samples_and_losses_are_read(void **state)
+{
+    (void)state;
+    struct {
+        struct perf_event_header head;
+        uint64_t ip;
+        uint32_t pid, tid;
+        uint64_t time;
+    } sample = {{PERF_RECORD_SAMPLE, 0, sizeof sample}, 0x1234, 7, 8, 99};
+    struct {
+        struct perf_event_header head;
+        uint64_t id, lost;
+        uint32_t pid, tid;
+        uint64_t time;
+    } lost = {{PERF_RECORD_LOST, 0, sizeof lost}, 1, 42, 7, 8, 100};
+    uint8_t data[sizeof sample + sizeof lost];
+    struct event_list list = {0};
+    memcpy(data, &sample, sizeof sample);
+    memcpy(data + sizeof sample, &lost, sizeof lost);
+    ok(ring_decode(data, sizeof data, &list, &err));
+    assert_int_equal(list.n, 1);
+    assert_int_equal(list.event[0].ip, 0x1234);
+    assert_int_equal(list.event[0].pid, 7);
+    assert_int_equal(list.event[0].tid, 8);
+    assert_int_equal(list.event[0].time_ns, 99);
+    assert_int_equal(list.n_lost, 42);
+    assert_int_equal(list.n_corrupt, 0);
+    event_list_release(&list);
+}
+
+/* Mappings */
+
+static void map(struct collector *c, int pid, uint64_t start, uint64_t length, uint64_t offset,
+                const char *path)
+{
+    struct collect_map m = {start, length, offset, 1, path};
+    ok(collect_mmap(c, pid, &m, &err));
+}
+
+static const struct rl_sample_bucket *last(const struct rl_samples *s)
+{
+    return &s->bucket[s->n_bucket - 1];
+}
+
+static void an_address_belongs_to_what_is_mapped_at_its_time(void **state)
+{
+    (void)state;
+    struct rl_samples s = {0};
+    struct collector *c;
+    ok(collector_new(&s, MS, 0, &c, &err));
+    ok(collect_process(c, 100, 1, 0, &err));
+    map(c, 100, 0x1000, 0x3000, 0x800, "/lib/a.so");
+    ok(collect_sample(c, 100, 100, 0x2010, MS, MS, &err));
+    assert_string_equal(s.module[last(&s)->module].path, "/lib/a.so");
+    assert_int_equal(last(&s)->offset, 0x1810);
+    /* Another file takes the middle: what is left of the first keeps its offsets. */
+    map(c, 100, 0x2000, 0x1000, 0, "/lib/b.so");
+    ok(collect_sample(c, 100, 100, 0x2010, 2 * MS, MS, &err));
+    assert_string_equal(s.module[last(&s)->module].path, "/lib/b.so");
+    assert_int_equal(last(&s)->offset, 0x10);
+    ok(collect_sample(c, 100, 100, 0x1fff, 3 * MS, MS, &err));
+    assert_int_equal(last(&s)->offset, 0x17ff);
+    ok(collect_sample(c, 100, 100, 0x3004, 3 * MS, MS, &err));
+    assert_string_equal(s.module[last(&s)->module].path, "/lib/a.so");
+    assert_int_equal(last(&s)->offset, 0x2804);
+    ok(collect_sample(c, 100, 100, 0x4000, 3 * MS, MS, &err));
+    assert_int_equal(s.module[last(&s)->module].kind, RL_SAMPLE_UNKNOWN);
+    ok(collector_finish(c, 4 * MS, &err));
+    rl_samples_release(&s);
+}
+
+static void a_fork_inherits_and_an_exec_forgets(void **state)
+{
+    (void)state;
+    struct rl_samples s = {0};
+    struct collector *c;
+    ok(collector_new(&s, MS, 0, &c, &err));
+    ok(collect_process(c, 100, 1, 0, &err));
+    map(c, 100, 0x1000, 0x1000, 0, "/bin/a");
+    ok(collect_process(c, 200, 100, MS, &err));
+    ok(collect_sample(c, 200, 200, 0x1010, MS, MS, &err));
+    assert_string_equal(s.module[last(&s)->module].path, "/bin/a");
+    ok(collect_exec(c, 200, 2 * MS, "b", &err));
+    ok(collect_sample(c, 200, 200, 0x1010, 2 * MS, MS, &err));
+    assert_int_equal(s.module[last(&s)->module].kind, RL_SAMPLE_UNKNOWN);
+    assert_int_equal(s.n_process, 3);
+    assert_true(s.process[1].end_s >= 0);
+    ok(collector_finish(c, 4 * MS, &err));
+    rl_samples_release(&s);
+}
+
+static void code_of_no_file_keeps_its_address(void **state)
+{
+    (void)state;
+    struct rl_samples s = {0};
+    struct collector *c;
+    ok(collector_new(&s, MS, 0, &c, &err));
+    ok(collect_process(c, 100, 1, 0, &err));
+    map(c, 100, 0x7000, 0x1000, 0, "//anon");
+    ok(collect_sample(c, 100, 100, 0x7123, MS, MS, &err));
+    assert_int_equal(s.module[last(&s)->module].kind, RL_SAMPLE_JIT);
+    assert_int_equal(last(&s)->offset, 0x7123);
+    ok(collector_finish(c, 4 * MS, &err));
+    rl_samples_release(&s);
+}
+
+static void a_maps_file_of_anything_is_survived(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "",
+        "\n\n",
+        "1000-2000 r-xp 00000000 08:01 5",
+        "1000-2000 r-xp 00000000 08:01 5   /bin/a\n",
+        "2000-1000 r-xp 00000000 08:01 5 /bin/a\n",
+        "zzzz\n1000-\n-\n1000-2000 r--p 0 0:0 0\n",
+        "ffffffffffff0000-ffffffffffffffff r-xp ffffffffffffffff 08:01 1 /x\n",
+    };
+    struct rl_samples s = {0};
+    struct collector *c;
+    ok(collector_new(&s, MS, 0, &c, &err));
+    ok(collect_process(c, 100, 1, 0, &err));
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        ok(collect_maps_text(c, 100, texts[i], &err));
+    ok(collect_sample(c, 100, 100, 0x1010, MS, MS, &err));
+    assert_string_equal(s.module[last(&s)->module].path, "/bin/a");
+    ok(collector_finish(c, 4 * MS, &err));
+    rl_samples_release(&s);
+}
+
+/* The time line */
+
+static void a_long_run_keeps_a_part_of_its_time_line(void **state)
+{
+    (void)state;
+    enum { MOST = 1000, N = 100000 };
+    struct rl_samples s = {0};
+    struct collector *c;
+    ok(collector_new(&s, MS, MOST, &c, &err));
+    ok(collect_process(c, 100, 1, 0, &err));
+    map(c, 100, 0x1000, 0x1000, 0, "/bin/a");
+    for (uint64_t i = 0; i < N; i++) {
+        ok(collect_sample(c, 100, 100, 0x1010, i * MS, MS, &err));
+        ok(collect_sample(c, 100, 101, 0x1020, i * MS + 1000, MS, &err));
+    }
+    ok(collector_finish(c, (uint64_t)N * MS, &err));
+    assert_true(s.n_point <= MOST && s.n_point >= MOST / 8);
+    assert_true(s.point_fraction < 1);
+    assert_true(fabs(s.sampled_s - 2 * N * 1e-3) < 1e-6);
+    assert_true(fabs(s.mean_threads - 2) < 0.05);
+    uint32_t groups[] = {0, 0};
+    struct rl_sample_time time;
+    ok(rl_samples_group(&s, groups, 1, &time, &err));
+    assert_true(fabs(time.threads - 2) < 0.05);
+    assert_true(fabs(time.wall_s - N * 1e-3) < 0.05 * N * 1e-3);
+    rl_samples_release(&s);
+}
+
+static void threads_at_work_in_turns_are_one(void **state)
+{
+    (void)state;
+    struct rl_samples s = {0};
+    struct collector *c;
+    ok(collector_new(&s, MS, 0, &c, &err));
+    ok(collect_process(c, 100, 1, 0, &err));
+    map(c, 100, 0x1000, 0x1000, 0, "/bin/a");
+    for (uint64_t i = 0; i < 1000; i++)
+        ok(collect_sample(c, 100, 100 + (int)(i / 100 % 2), 0x1010, i * MS, MS, &err));
+    ok(collector_finish(c, (uint64_t)1000 * MS, &err));
+    uint32_t groups[] = {0, 0};
+    struct rl_sample_time time;
+    ok(rl_samples_group(&s, groups, 1, &time, &err));
+    assert_true(fabs(time.threads - 1) < 0.02);
+    uint32_t wrong[] = {0, 5};
+    assert_int_equal(rl_samples_group(&s, wrong, 1, &time, &err), RL_EINVAL);
+    rl_samples_release(&s);
+}
+
+/* Build ids */
+
+static void build_ids_are_found_behind_other_notes(void **state)
+{
+    (void)state;
+    const uint8_t notes[] = {
+        4, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, 'G', 'N', 'U', 0, 9, 9, 9, 9,
+        4, 0, 0, 0, 3, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 1, 2, 3, 0,
+    };
+    uint8_t id[RL_SAMPLE_BUILD_ID_MAX];
+    assert_int_equal(build_id_from_notes(notes, sizeof notes, id), 3);
+    assert_memory_equal(id, "\1\2\3", 3);
+    for (size_t n = 0; n < sizeof notes - 1; n++)
+        assert_int_equal(build_id_from_notes(notes, n, id), 0);
+}
+
+static void notes_of_anything_are_survived(void **state)
+{
+    (void)state;
+    uint8_t id[RL_SAMPLE_BUILD_ID_MAX];
+    for (unsigned seed = 0; seed < 20000; seed++) {
+        uint8_t notes[64];
+        srand(seed);
+        for (size_t i = 0; i < sizeof notes; i++)
+            notes[i] = (uint8_t)(rand() % (seed % 2 ? 256 : 8));
+        assert_true(build_id_from_notes(notes, sizeof notes, id) <= sizeof id);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(content_of_anything_is_survived),
+        cmocka_unit_test(a_record_longer_than_the_ring_ends_it),
+        cmocka_unit_test(samples_and_losses_are_read),
+        cmocka_unit_test(an_address_belongs_to_what_is_mapped_at_its_time),
+        cmocka_unit_test(a_fork_inherits_and_an_exec_forgets),
+        cmocka_unit_test(code_of_no_file_keeps_its_address),
+        cmocka_unit_test(a_maps_file_of_anything_is_survived),
+        cmocka_unit_test(a_long_run_keeps_a_part_of_its_time_line),
+        cmocka_unit_test(threads_at_work_in_turns_are_one),
+        cmocka_unit_test(build_ids_are_found_behind_other_notes),
+        cmocka_unit_test(notes_of_anything_are_survived),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
