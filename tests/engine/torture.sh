@@ -4,7 +4,7 @@
 # A line of LIST is a shell command; those whose first word is not installed are passed over. Lines run
 # in a directory of their own with the inputs made below; `#` begins a comment.
 set -u
-engine=$1 list=$2 work=${3:-$(mktemp -d)}
+engine=$1 list=$(realpath "$2") work=${3:-$(mktemp -d)}
 mkdir -p "$work" && cd "$work" || exit 2
 results=$(mktemp -d)
 [ -d /dev/shm ] && [ -w /dev/shm ] && rm -rf "$results" && results=$(mktemp -d /dev/shm/rl-torture.XXXXXX)
@@ -43,6 +43,45 @@ int main() {
     std::cout << m.size() << ' ' << v[17] << ' ' << caught << '\n';
 }
 END
+cat > heavy.c <<'END'
+#include <complex.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static int compare(const void *a, const void *b) { double x = *(double *)a, y = *(double *)b; return x < y ? -1 : x > y; }
+int main(void) {
+    static double a[20000], b[20000]; static float f[20000]; double complex z = 0;
+    for (int i = 0; i < 20000; i++) { a[i] = sin(i) * 1e3; b[i] = exp(-i * 1e-3) + pow(i, 0.3); f[i] = i * 0.5f; z = z * z * 1e-9 + i * I; }
+    for (int r = 0; r < 20; r++) for (int i = 1; i < 19999; i++) { a[i] = 0.3 * (a[i - 1] + a[i] + a[i + 1]) + b[i] * f[i]; f[i] = f[i] * 0.9f + (float)b[i]; }
+    qsort(a, 20000, sizeof *a, compare);
+    long double l = 0; for (int i = 0; i < 20000; i++) l += a[i] / (i + 1.0L);
+    unsigned char m[4096]; memset(m, 7, sizeof m); int s = 0; for (int i = 0; i < 4096; i++) s += m[i] ^ i;
+    printf("%.12g %.12Lg %d %g\n", a[777], l, s, creal(z));
+}
+END
+cat > omp.c <<'END'
+#include <stdio.h>
+int main(void) { double s = 0; int n = 0;
+#pragma omp parallel for reduction(+:s)
+    for (int i = 0; i < 1000000; i++) s += i;
+#pragma omp parallel
+#pragma omp critical
+    n++;
+    for (int r = 0; r < 500; r++)
+#pragma omp parallel for schedule(dynamic, 7)
+        for (int i = 0; i < 100; i++)
+#pragma omp atomic
+            n++;
+    printf("%.0f %d\n", s, n); }
+END
+printf 'fn main() { let v: Vec<u64> = (0..10000).map(|x| x * x %% 97).collect(); let t: Vec<_> = (0..4).map(|i| std::thread::spawn(move || i * i)).collect(); let s: u64 = t.into_iter().map(|h| h.join().unwrap()).sum(); let r = std::panic::catch_unwind(|| { panic!("x") }); println!("{} {} {}", v.iter().sum::<u64>(), s, r.is_err()); }' > hello.rs
+printf 'import java.util.*; import java.util.stream.*; public class Hello { public static void main(String[] a) throws Exception { System.out.println(IntStream.range(0, 300000).mapToLong(i -> i %% 7).sum()); Map<String,Integer> m = new TreeMap<>(); for (int i = 0; i < 20000; i++) m.merge("k" + i %% 50, i, Integer::sum); System.out.println(m.get("k7")); int n = 0; for (int i = 0; i < 3000; i++) try { Object o = i %% 3 == 0 ? null : "x"; o.hashCode(); } catch (NullPointerException e) { n++; } System.out.println(n); Thread[] t = new Thread[8]; long[] r = new long[8]; for (int i = 0; i < 8; i++) { int k = i; t[i] = new Thread(() -> { for (int j = 0; j < 100000; j++) r[k] += j; }); t[i].start(); } for (Thread x : t) x.join(); System.out.println(Arrays.stream(r).sum()); System.gc(); } }' > Hello.java
+printf 'for {set i 0} {$i < 50000} {incr i} { set a([expr {$i %% 97}]) $i }\nputs [array size a]\n' > tcl.tcl
+printf 'all: %s\n%%.x:\n\t@expr 1 + 1 > /dev/null\n' "$(seq -s ' ' -f '%g.x' 60)" > forks.mk
+cc -g -O0 -o small_g small.c 2> /dev/null
+RLE_REPOSITORY=${RLE_REPOSITORY:-$(cd "$(dirname "$list")/../.." && pwd)}
+export RLE_REPOSITORY
 passed=0 failed=0 absent=0
 while IFS= read -r line; do
     case $line in ''|'#'*) continue ;; esac

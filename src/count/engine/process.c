@@ -208,11 +208,15 @@ long rle_sys_execve(struct rle_thread *thread, long nr, long *args)
 {
     unsigned env_arg = nr == SYS_execve ? 2 : 3;
     struct rle_environment environment = {0};
-    if (rle_engine.options.follow) {
+    if (rle_engine.options.follow && !thread->traced) {
         long error = rle_environment_for_exec((const char *const *)args[env_arg], &environment);
         if (error)
             return error;
         args[env_arg] = (long)environment.pointers;
+    } else if (!thread->shares_memory) {
+        rle_lock(&rle_engine.lock);
+        rle_result_uncounted(RLE_UNCOUNTED_CHILD, "a program was started that is not followed");
+        rle_unlock(&rle_engine.lock);
     }
     ignore_across_exec(thread, false);
     if (!thread->shares_memory)

@@ -2,6 +2,7 @@
 
 #include <asm/prctl.h>
 #include <errno.h>
+#include <linux/ptrace.h>
 #include <sys/mman.h>
 
 #include "count/engine/corrections.h"
@@ -94,6 +95,16 @@ static long restartable(struct rle_thread *thread, long nr, long *args)
     return rle_engine.refuse_rseq ? -ENOSYS : rle_program_syscall(nr, args);
 }
 
+/* A debugger's child: breakpoints and single steps mean nothing in translated code, so the program
+ * it will exec runs natively. */
+static long trace(struct rle_thread *thread, long nr, long *args)
+{
+    long result = rle_program_syscall(nr, args);
+    if (args[0] == PTRACE_TRACEME && result == 0)
+        thread->traced = true;
+    return result;
+}
+
 static rle_syscall_handler *handler_of(long nr)
 {
     switch (nr) {
@@ -137,6 +148,8 @@ static rle_syscall_handler *handler_of(long nr)
         return attach_memory;
     case SYS_arch_prctl:
         return arch_prctl;
+    case SYS_ptrace:
+        return trace;
     case SYS_rseq:
         return restartable;
     default:

@@ -70,6 +70,7 @@ struct rle_thread *rle_thread_new(struct rle_thread *parent)
         t->in_use = 1;
         t->shares_memory = false;
         t->stepping = false;
+        t->traced = false;
         t->pending = 0;
         t->has_temporary_mask = false;
         t->program_altstack = (struct rle_altstack){.flags = RLE_SS_DISABLE};

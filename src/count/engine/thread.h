@@ -55,6 +55,7 @@ struct rle_thread {
     _Alignas(512) uint32_t slot;
     uint32_t in_use;    /**< set under the lock, cleared by the exiting thread itself */
     bool shares_memory; /**< a vfork child: another process in our memory */
+    bool traced;        /**< asked to be debugged: what it execs runs natively */
     bool stepping;      /**< trap flag set by us, to reach the next instruction boundary */
     uint8_t *own_stack; /**< the engine's stack … */
     uint8_t *alt_stack; /**< … its signal stack … */
