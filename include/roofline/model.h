@@ -69,7 +69,8 @@ double rl_moved_per_asked(const struct rl_memory_ceiling *ceiling);
  * The memory ceiling of a level that fits an access mix best.
  *
  * @param mix        chosen by store share (load, 2:1 or triad, copy, store) and non-temporal share;
- * NULL: the ceiling that moves most bytes, which is the level's roof.
+ * NULL: the level's roof, the fastest mix for which bytes moved are known to be the bytes asked
+ * for.
  * @param ret_scale  if not NULL, the factor that turns rate.value into bytes moved per second by
  * `threads` threads: rl_moved_per_asked, times the thread ratio where each core has its own level.
  * @return borrowed; NULL if the machine has none of that level.

@@ -147,7 +147,7 @@ const struct rl_memory_ceiling *rl_bandwidth(const struct rl_machine *machine, c
         if (strcmp(m->level, level) != 0 || !rl_known(m->rate) || !(m->rate.value > 0))
             continue;
         double away = thread_distance(m->threads, threads);
-        double distance = mix ? mix_distance(m, mix) : 0;
+        double distance = mix ? mix_distance(m, mix) : rl_moved_per_asked(m) - 1;
         double moved = m->rate.value * rl_moved_per_asked(m);
         if (isinf(distance) || away > best_threads)
             continue;

@@ -115,9 +115,13 @@ static void ceilings_in_bytes_asked_for_become_bytes_moved(void **state)
     struct rl_mix streaming = {.store_share = 1, .nontemporal_share = 1};
     assert_string_equal(rl_bandwidth(&m, "DRAM", &streaming, 1, &scale)->pattern, "nt-store");
     assert_true(scale == 1);
-    /* The level's roof is what moves most: 20 load, 15 x 4/3 triad, 10 x 2 store, then 30 x 3/2. */
-    test_add_memory(&m, "DRAM", "copy", 1, 30e9);
-    assert_string_equal(rl_bandwidth(&m, "DRAM", NULL, 1, &scale)->pattern, "copy");
+    /* The level's roof is the fastest that surely moves what it asks for: 20 load, not 15 x 4/3
+     * triad. */
+    assert_string_equal(rl_bandwidth(&m, "DRAM", NULL, 1, &scale)->pattern, "load");
+    test_add_memory(&m, "DRAM", "nt-copy", 1, 22e9);
+    assert_string_equal(rl_bandwidth(&m, "DRAM", NULL, 1, &scale)->pattern, "nt-copy");
+    test_add_memory(&m, "L1", "2:1", 1, 300e9);
+    assert_string_equal(rl_bandwidth(&m, "L1", NULL, 1, &scale)->pattern, "2:1");
     rl_machine_release(&m);
 }
 
