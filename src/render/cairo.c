@@ -84,6 +84,20 @@ struct rl_extent rl_typesetter_size(void *typesetter, enum rl_font font, const c
     return extent_of(t->layout);
 }
 
+/* Pango sets boxes where it has no font, without a word. */
+bool rl_typesetter_probe(char *why, size_t n)
+{
+    struct typesetter *t = rl_typesetter_new();
+    if (!t)
+        return true; /* rendering will tell */
+    pango_layout_set_text(t->layout, "A", -1);
+    bool has_font = pango_layout_get_unknown_glyphs_count(t->layout) == 0;
+    rl_typesetter_free(t);
+    snprintf(why, n, "%s",
+             has_font ? "" : "no font is installed; 'apt-get install fonts-dejavu-core' adds one");
+    return has_font;
+}
+
 struct pen {
     cairo_t *cairo;
     PangoLayout *layout;
@@ -279,7 +293,7 @@ const struct rl_renderer rl_renderer_png = {
     .summary = "picture in pixels",
     .extension = "png",
     .binary = true,
-    .probe = rl_renderer_always,
+    .probe = rl_typesetter_probe,
     .render = render_png,
 };
 
@@ -288,6 +302,6 @@ const struct rl_renderer rl_renderer_pdf = {
     .summary = "picture for print",
     .extension = "pdf",
     .binary = true,
-    .probe = rl_renderer_always,
+    .probe = rl_typesetter_probe,
     .render = render_pdf,
 };

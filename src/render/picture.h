@@ -7,6 +7,9 @@
 
 struct typesetter;
 
+/** Probe of every picture: is there a font? */
+bool rl_typesetter_probe(char *why, size_t n);
+
 /** @return NULL without memory. */
 struct typesetter *rl_typesetter_new(void);
 void rl_typesetter_free(struct typesetter *typesetter);

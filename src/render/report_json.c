@@ -2,6 +2,7 @@
  * stands for "not measured". */
 #include "base/error.h"
 #include "render/renderers.h"
+#include "render/roofs.h"
 #include "render/text.h"
 
 #include <jansson.h>
@@ -63,7 +64,7 @@ static json_t *peaks(const struct rl_report *report)
     for (int p = 0; p < RL_INT8; p++) {
         double scale = 1;
         const struct rl_compute_ceiling *c =
-            rl_peak(report->machine, (enum rl_precision)p, NULL, NULL, threads_of(report), &scale);
+            rl_roofs_peak(report->machine, (enum rl_precision)p, threads_of(report), &scale);
         if (c)
             put_positive(object, rl_precision_name((enum rl_precision)p), c->rate.value * scale);
     }
@@ -103,19 +104,18 @@ static json_t *ridges(json_t *peak, json_t *bandwidth)
     return object;
 }
 
-static void add_roof(json_t *array, const char *id, const char *unit, struct rl_value rate,
-                     double scale, bool contended)
+static void add_roof(json_t *array, const struct shown_roof *shown, const char *unit)
 {
     json_t *roof = json_object();
-    json_t *value = json_object();
-    put_string(roof, "id", id);
+    json_t *rate = json_object();
+    put_string(roof, "id", shown->id);
     put_string(roof, "unit", unit);
-    put_positive(value, "value", rate.value * scale);
-    put_string(value, "source",
-               rl_source_name(fabs(scale - 1) > 1e-9 ? RL_SOURCE_MODELLED : rate.source));
-    put_positive(value, "spread", rate.spread);
-    put_object(roof, "rate", value);
-    if (contended)
+    put_positive(rate, "value", shown->rate.value);
+    put_string(rate, "source",
+               rl_source_name(shown->scaled ? RL_SOURCE_MODELLED : shown->rate.source));
+    put_positive(rate, "spread", shown->rate.spread);
+    put_object(roof, "rate", rate);
+    if (shown->contended)
         json_object_set_new(roof, "contended", json_true());
     json_array_append_new(array, roof);
 }
@@ -127,9 +127,10 @@ static json_t *roofs(const struct rl_report *report, json_t *bandwidth)
     double scale = 1;
     for (int p = 0; p < RL_INT8; p++) {
         const struct rl_compute_ceiling *c =
-            rl_peak(report->machine, (enum rl_precision)p, NULL, NULL, threads_of(report), &scale);
+            rl_roofs_peak(report->machine, (enum rl_precision)p, threads_of(report), &scale);
+        struct shown_roof shown = c ? rl_roofs_show_compute(c, scale) : (struct shown_roof){0};
         if (c)
-            add_roof(array, c->id, c->unit, c->rate, scale, c->contended);
+            add_roof(array, &shown, c->unit);
     }
     const char *level;
     json_t *value;
@@ -137,8 +138,9 @@ static json_t *roofs(const struct rl_report *report, json_t *bandwidth)
     {
         const struct rl_memory_ceiling *m =
             rl_bandwidth(report->machine, level, NULL, threads_of(report), &scale);
+        struct shown_roof shown = m ? rl_roofs_show_memory(m, scale) : (struct shown_roof){0};
         if (m)
-            add_roof(array, m->id, "B/s", m->rate, scale, m->contended);
+            add_roof(array, &shown, "B/s");
     }
     return array;
 }

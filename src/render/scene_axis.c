@@ -165,7 +165,7 @@ static void make_ticks(struct ticks *ticks, double lo, double hi, double most, b
     ticks->n = 0;
     double span = hi - lo;
     double stride = fmax(1, ceil(span / fmax(most, 1)));
-    bool fine = span * 3 <= most && span < 2.5;
+    bool fine = span * 3 <= most && span < 3.3;
     bool minor = stride <= 1 && span <= MAX_TICKS / 10;
     bool powers = lo < -4.0 || hi > 5.5 || stride > 1;
     if (stride > 1 && span > 30)

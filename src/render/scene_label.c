@@ -64,6 +64,8 @@ static void roof_text(const struct builder *b, const struct roof *roof, char *ds
     char text[RL_TEXT_LEN];
     snprintf(text, sizeof text, "%s%s%s", roof->name, bare ? "" : " ", bare ? "" : roof->value);
     rl_text_clean(dst, n, text, b->canvas->unicode);
+    if (bare)
+        dst[strcspn(dst, " ")] = 0;
 }
 
 static double roof_cost(const struct builder *b, const struct roof *roof, const struct obb *box)
@@ -237,7 +239,7 @@ void rl_scene_draw_roof_labels(struct builder *b)
         return;
     char number[32], text[64];
     rl_text_number(number, sizeof number, b->ridge_ai);
-    snprintf(text, sizeof text, "ridge %s", number);
+    snprintf(text, sizeof text, "ridge %s FLOP/byte", number);
     struct rl_extent e = rl_scene_measure(b, RL_FONT_CAPTION, text);
     struct obb box = {b->ridge.x0 + e.width / 2 + 4, b->f.bottom - e.height / 2 - 3, e.width / 2,
                       e.height / 2, 0};

@@ -1,5 +1,6 @@
 /* Which ceilings become lines, and where the lines run. */
 #include "base/unit.h"
+#include "render/roofs.h"
 #include "render/scene_internal.h"
 
 #include <limits.h>
@@ -58,15 +59,14 @@ double rl_scene_top_peak(const struct builder *b)
     return top;
 }
 
-static void describe(struct roof *roof, struct rl_value rate, double scale, bool contended,
-                     const char *unit)
+static void describe(struct roof *roof, const struct shown_roof *shown, const char *unit)
 {
     char quantity[32];
-    rl_format_si(quantity, sizeof quantity, roof->rate, unit);
-    const char *origin = rate.source == RL_SOURCE_MEASURED ? "" : rl_source_name(rate.source);
-    bool scaled = fabs(scale - 1) > 1e-9;
-    snprintf(roof->value, sizeof roof->value, "%s%s%s%s%s", contended ? "≥ " : "", quantity,
-             *origin ? " " : "", origin, scaled ? " (scaled)" : "");
+    rl_format_si(quantity, sizeof quantity, shown->rate.value, unit);
+    enum rl_source source = shown->rate.source;
+    const char *origin = source == RL_SOURCE_MEASURED ? "" : rl_source_name(source);
+    snprintf(roof->value, sizeof roof->value, "%s%s%s%s%s", shown->contended ? "≥ " : "", quantity,
+             *origin ? " " : "", origin, shown->scaled ? " (scaled)" : "");
 }
 
 static struct roof *add_roof(struct builder *b, double rate)
@@ -86,7 +86,8 @@ static void add_level_roof(struct builder *b, const char *name)
     if (!m || !rl_known(m->rate))
         return;
     unsigned level = rl_scene_level(b, name);
-    struct roof *roof = add_roof(b, m->rate.value * scale);
+    struct shown_roof shown = rl_roofs_show_memory(m, scale);
+    struct roof *roof = add_roof(b, shown.rate.value);
     if (!roof)
         return;
     unsigned look = look_of(name);
@@ -96,7 +97,7 @@ static void add_level_roof(struct builder *b, const char *name)
     bool plain = strcmp(m->pattern, "load") == 0 || !*m->pattern;
     snprintf(roof->name, sizeof roof->name, "%s%s%s", name, plain ? "" : " ",
              plain ? "" : m->pattern);
-    describe(roof, m->rate, scale / rl_moved_per_asked(m), m->contended, "B/s");
+    describe(roof, &shown, "B/s");
 }
 
 /* Levels nearest the core first, so that legends and lines come in the same order. */
@@ -124,30 +125,32 @@ static void pick_levels(struct builder *b)
     }
 }
 
-/* A compute ceiling as a line, unless one as high is there already. False if the machine has none.
- */
-static bool add_compute(struct builder *b, enum rl_precision precision, const char *op,
-                        const char *isa, bool peak)
+static void add_compute(struct builder *b, const struct rl_compute_ceiling *c, double scale,
+                        bool peak)
+{
+    struct shown_roof shown = rl_roofs_show_compute(c, scale);
+    struct roof *roof = add_roof(b, shown.rate.value);
+    if (!roof)
+        return;
+    roof->peak = peak;
+    roof->dash = peak ? RL_DASH_SOLID : RL_DASH_DOT;
+    snprintf(roof->name, sizeof roof->name, "%s %s %s", rl_precision_name(c->precision), c->op,
+             c->isa);
+    describe(roof, &shown, *c->unit ? c->unit : "FLOP/s");
+}
+
+/* A further ceiling, unless a line as high is there already. */
+static void add_further(struct builder *b, enum rl_precision precision, const char *op,
+                        const char *isa)
 {
     double scale = 1;
     const struct rl_compute_ceiling *c =
         rl_peak(b->report->machine, precision, op, isa, b->threads, &scale);
-    if (!c || !rl_known(c->rate))
-        return false;
-    double rate = c->rate.value * scale;
-    for (unsigned i = 0; i < b->n_roof && !peak; i++) {
-        if (!b->roof[i].diagonal && fabs(log(rate / b->roof[i].rate)) < 0.05)
-            return true;
-    }
-    struct roof *roof = add_roof(b, rate);
-    if (!roof)
-        return true;
-    roof->peak = peak;
-    roof->dash = peak ? RL_DASH_SOLID : RL_DASH_DOT;
-    snprintf(roof->name, sizeof roof->name, "%s %s %s", rl_precision_name(precision), c->op,
-             c->isa);
-    describe(roof, c->rate, scale, c->contended, *c->unit ? c->unit : "FLOP/s");
-    return true;
+    bool have = false;
+    for (unsigned i = 0; c && i < b->n_roof; i++)
+        have |= !b->roof[i].diagonal && fabs(log(c->rate.value * scale / b->roof[i].rate)) < 0.05;
+    if (c && !have)
+        add_compute(b, c, scale, false);
 }
 
 static bool uses(const struct builder *b, enum rl_precision precision)
@@ -174,7 +177,7 @@ static void pick_slow_ops(struct builder *b)
             const char *op = o->op == RL_OP_SPECIAL ? o->func : rl_op_class_name(o->op);
             unsigned before = b->n_roof;
             if (*op)
-                add_compute(b, o->precision, op, NULL, false);
+                add_further(b, o->precision, op, NULL);
             room -= b->n_roof - before;
         }
     }
@@ -192,18 +195,21 @@ static void pick_peaks(struct builder *b)
                           : pass == 1
                               ? b->report->profile && (precision == RL_FP64 || precision == RL_FP32)
                               : true;
-            unsigned before = b->n_roof;
-            if (wanted && !add_compute(b, precision, "fma", NULL, true))
-                add_compute(b, precision, NULL, NULL, true);
-            if (b->n_roof > before && main_precision == RL_PRECISION_COUNT)
+            double scale = 1;
+            const struct rl_compute_ceiling *c =
+                wanted ? rl_roofs_peak(b->report->machine, precision, b->threads, &scale) : NULL;
+            if (!c)
+                continue;
+            add_compute(b, c, scale, true);
+            if (main_precision == RL_PRECISION_COUNT)
                 main_precision = precision;
         }
     }
     if (main_precision == RL_PRECISION_COUNT || b->compact)
         return;
-    add_compute(b, main_precision, "fma+add", NULL, false);
-    add_compute(b, main_precision, "add", NULL, false);
-    add_compute(b, main_precision, "fma", "scalar", false);
+    add_further(b, main_precision, "fma+add", NULL);
+    add_further(b, main_precision, "add", NULL);
+    add_further(b, main_precision, "fma", "scalar");
     pick_slow_ops(b);
 }
 
@@ -219,8 +225,12 @@ static void place_line(struct builder *b, struct roof *roof)
     double top = rl_scene_top_peak(b);
     double fastest = 0;
     for (unsigned i = 0; i < b->n_roof; i++) {
-        if (b->roof[i].diagonal && b->roof[i].rate > fastest)
-            fastest = b->roof[i].rate;
+        const struct roof *r = &b->roof[i];
+        if (r->diagonal && r->rate > fastest)
+            fastest = r->rate;
+        /* Diagonals meet every mix of operations that beats the peak, as fma+add may. */
+        if (!r->diagonal && top > 0 && r->rate > top && strstr(r->value, "FLOP/s"))
+            top = r->rate;
     }
     struct segment s = {0};
     if (roof->diagonal) {

@@ -205,6 +205,6 @@ const struct rl_renderer rl_renderer_svg = {
     .name = "svg",
     .summary = "picture with searchable text and tooltips",
     .extension = "svg",
-    .probe = rl_renderer_always,
+    .probe = rl_typesetter_probe,
     .render = render_svg,
 };

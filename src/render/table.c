@@ -3,6 +3,7 @@
 #include "base/unit.h"
 #include "render/page.h"
 #include "render/renderers.h"
+#include "render/roofs.h"
 #include "render/text.h"
 
 #include <math.h>
@@ -199,6 +200,16 @@ static void put_table(const struct sheet *s)
             s->page.report->n_row - s->n_row, share);
 }
 
+static void add_roof(char text[RL_TEXT_LEN], const char *name, const struct shown_roof *roof,
+                     const char *unit)
+{
+    char quantity[CELL];
+    size_t used = strlen(text);
+    rl_format_si(quantity, sizeof quantity, roof->rate.value, unit);
+    snprintf(text + used, RL_TEXT_LEN - used, "%s%s %s%s", used ? ", " : "", name,
+             roof->contended ? "≥ " : "", quantity);
+}
+
 static void put_head(const struct sheet *s)
 {
     const struct rl_machine *m = s->page.report->machine;
@@ -208,17 +219,13 @@ static void put_head(const struct sheet *s)
     rl_page_bold(&s->page, false);
     fprintf(s->page.out, ", %u thread%s\n", threads, threads == 1 ? "" : "s");
     char text[RL_TEXT_LEN] = "";
-    char quantity[CELL];
-    size_t used = 0;
     for (int p = 0; p < RL_INT8; p++) {
         double scale = 1;
         const struct rl_compute_ceiling *c =
-            rl_peak(m, (enum rl_precision)p, NULL, NULL, threads, &scale);
-        if (c && used < sizeof text)
-            used +=
-                (size_t)snprintf(text + used, sizeof text - used, "%s%s %s%s", used ? ", " : "",
-                                 rl_precision_name((enum rl_precision)p), c->contended ? "≥ " : "",
-                                 rl_format_si(quantity, CELL, c->rate.value * scale, c->unit));
+            rl_roofs_peak(m, (enum rl_precision)p, threads, &scale);
+        struct shown_roof shown = c ? rl_roofs_show_compute(c, scale) : (struct shown_roof){0};
+        if (c)
+            add_roof(text, rl_precision_name((enum rl_precision)p), &shown, c->unit);
     }
     for (size_t i = 0; i < m->n_memory; i++) {
         bool seen = false;
@@ -227,10 +234,9 @@ static void put_head(const struct sheet *s)
         double scale = 1;
         const struct rl_memory_ceiling *c =
             seen ? NULL : rl_bandwidth(m, m->memory[i].level, NULL, threads, &scale);
-        if (c && used < sizeof text)
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %s%s", used ? ", " : "",
-                                     c->level, c->contended ? "≥ " : "",
-                                     rl_format_si(quantity, CELL, c->rate.value * scale, "B/s"));
+        struct shown_roof shown = c ? rl_roofs_show_memory(c, scale) : (struct shown_roof){0};
+        if (c)
+            add_roof(text, c->level, &shown, "B/s");
     }
     rl_page_wrap(&s->page, 0, 0, text);
 }

@@ -158,6 +158,25 @@ static void check_roofs(const struct rl_scene *scene)
     }
 }
 
+/* Where the machine has both kinds of roof, each diagonal ends in a level line, in sight of both of
+ * its sides: the ridge. */
+static void check_ridges(const struct rl_scene *scene)
+{
+    double top = INFINITY;
+    for (size_t i = 0; i < scene->n_item; i++) {
+        const struct rl_item *l = &scene->item[i];
+        if (l->kind == RL_ITEM_LINE && l->role == RL_ROLE_ROOF && l->y == l->y1)
+            top = fmin(top, l->y);
+    }
+    for (size_t i = 0; i < scene->n_item && isfinite(top); i++) {
+        const struct rl_item *l = &scene->item[i];
+        if (l->kind != RL_ITEM_LINE || l->role != RL_ROLE_ROOF || l->y == l->y1)
+            continue;
+        assert_true(fabs(l->y1 - top) < 1e-6);
+        assert_true(l->x1 > scene->left && l->x1 < scene->right);
+    }
+}
+
 /* A text beside a line may be crossed by another one; on top of a point it may not lie. */
 static void check_labels(const struct rl_scene *scene)
 {
@@ -183,6 +202,7 @@ static void check_all_shapes(const struct fixture *f)
         check_texts(&scene);
         check_points(&scene);
         check_roofs(&scene);
+        check_ridges(&scene);
         check_labels(&scene);
         assert_int_equal(scene.n_plotted + scene.n_unplotted + scene.n_other, f->report.n_row);
         rl_scene_release(&scene);
@@ -290,6 +310,7 @@ static void extreme_values_stay_in_frame(void **state)
             assert_int_equal(build(&f.report, &shapes[s], &scene, NULL), RL_OK);
             check_texts(&scene);
             check_points(&scene);
+            check_ridges(&scene);
             rl_scene_release(&scene);
         }
         fixture_release(&f);
