@@ -74,6 +74,17 @@ size_t rl_level_set_bytes(const struct rl_session *s, const char *level);
 size_t rl_rank_buffer_bytes(const struct rl_session *s);
 /* sweep.c */
 enum rl_status rl_sweep_levels(struct rl_session *s, double budget_s, struct rl_error *err);
+/**
+ * Where plateaus of load rate end.
+ * @param set_bytes  [n] ascending.
+ * @param rate       [n] any unit.
+ * @param ret_end    [8] ascending.
+ * @return how many; one less than there are plateaus. Pure.
+ */
+unsigned rl_sweep_ends(const double *set_bytes, const double *rate, unsigned n, double *ret_end);
+/** Give levels their measured sizes; where they disagree with the reported ones they replace them.
+ */
+void rl_sweep_apply(struct rl_level *level, size_t n_levels, const double *end, unsigned n);
 /* latency.c */
 enum rl_status rl_measure_latency(struct rl_session *s, double budget_s, struct rl_error *err);
 /* special.c */

@@ -7,12 +7,14 @@
 #include <string.h>
 
 /* Shares of a thread count's budget. */
-static const double share_compute = 0.42;
+static const double share_sweep = 0.07;
+static const double share_compute = 0.34;
+static const double share_special = 0.06;
 static const double share_l1 = 0.10;
 static const double share_l2 = 0.10;
-static const double share_l3 = 0.14;
-static const double share_dram = 0.18;
-static const double share_latency = 0.06;
+static const double share_l3 = 0.12;
+static const double share_dram = 0.16;
+static const double share_latency = 0.05;
 
 struct rl_measure_options rl_measure_options_default(void)
 {
@@ -151,7 +153,11 @@ static enum rl_status run_phases(struct rl_session *s, double budget_s, struct r
 {
     bool quick = s->options->mode == RL_MEASURE_QUICK;
     s->private_clean = true;
+    if (!quick && s->threads == 1)
+        RL_TRY(rl_sweep_levels(s, share_sweep * budget_s, err));
     RL_TRY(rl_measure_compute(s, share_compute * budget_s, err));
+    if (!quick)
+        RL_TRY(rl_measure_special(s, share_special * budget_s, err));
     RL_TRY(rl_measure_level(s, "L1", share_l1 * budget_s, err));
     RL_TRY(rl_measure_level(s, "L2", share_l2 * budget_s, err));
     RL_TRY(rl_measure_level(s, "L3", share_l3 * budget_s, err));

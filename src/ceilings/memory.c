@@ -31,8 +31,9 @@ static double share_bytes(const struct rl_session *s, const char *name)
     return (double)level->size_bytes / (sharers > 1 ? sharers : 1);
 }
 
-/* Well inside the level and well outside the one before. Each rank has its part of a shared
- * cache; a cache behind a victim cache holds what does not fit before it. */
+/* Well inside the level and well outside the one before: of a cache that other guests share, often
+ * a quarter is all there is. Each rank has its part of a shared cache; a victim cache holds what
+ * does not fit before it. */
 size_t rl_level_set_bytes(const struct rl_session *s, const char *level)
 {
     double l2 = share_bytes(s, "L2");
@@ -44,8 +45,8 @@ size_t rl_level_set_bytes(const struct rl_session *s, const char *level)
     if (strcmp(level, "L2") == 0)
         return (size_t)(size / 2);
     double set = size / 2;
-    if (set > 8 * l2 && l2 > 0)
-        set = 8 * l2;
+    if (set > 4 * l2 && l2 > 0)
+        set = 4 * l2;
     if (set < 2 * l2)
         set = 1.5 * l2;
     return set > 0.8 * (size + l2) ? 0 : (size_t)set;

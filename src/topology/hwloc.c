@@ -177,13 +177,19 @@ static enum rl_status list_caches(const struct view *view, struct rl_machine *ma
     return RL_OK;
 }
 
-static enum rl_status add_memory(const struct view *view, struct rl_machine *machine,
-                                 struct rl_error *err)
+/* The kernel's total: per-node figures miss memory that was added while the system ran. */
+static enum rl_status add_memory(const struct view *view, const struct rl_topology_source *source,
+                                 struct rl_machine *machine, struct rl_error *err)
 {
     struct rl_level dram = {.name = "DRAM", .source = RL_SOURCE_SPECIFIED};
     hwloc_obj_t root = hwloc_get_root_obj(view->topology);
-    machine->topology.memory_bytes = root->total_memory;
-    dram.size_bytes = dram.reported_size_bytes = root->total_memory;
+    char text[64] = "";
+    if (!source->hwloc_xml || source->root)
+        rl_read_key(source->root ? source->root : "", "/proc/meminfo", "MemTotal", text,
+                    sizeof text);
+    uint64_t total = (uint64_t)strtoull(text, NULL, 10) * 1024;
+    machine->topology.memory_bytes = total > root->total_memory ? total : root->total_memory;
+    dram.size_bytes = dram.reported_size_bytes = machine->topology.memory_bytes;
     dram.count = machine->topology.numa_nodes;
     dram.shared_by = (unsigned)hwloc_bitmap_weight(root->cpuset);
     return rl_machine_add_level(machine, &dram, err);
@@ -195,8 +201,9 @@ static unsigned count_of(const struct view *view, hwloc_obj_type_t type)
     return n > 0 ? (unsigned)n : 0;
 }
 
-static enum rl_status describe(const struct view *view, const struct rl_places *places,
-                               struct rl_machine *machine, struct rl_error *err)
+static enum rl_status describe(const struct view *view, const struct rl_topology_source *source,
+                               const struct rl_places *places, struct rl_machine *machine,
+                               struct rl_error *err)
 {
     struct rl_topology *topology = &machine->topology;
     char *list = NULL;
@@ -223,7 +230,7 @@ static enum rl_status describe(const struct view *view, const struct rl_places *
     topology->levels = NULL;
     topology->n_levels = 0;
     RL_TRY(list_caches(view, machine, err));
-    return add_memory(view, machine, err);
+    return add_memory(view, source, machine, err);
 }
 
 static enum rl_status identify(const struct view *view, const struct rl_cpu *cpu,
@@ -263,7 +270,7 @@ enum rl_status rl_topology_detect(const struct rl_topology_source *source, const
     if (status == RL_OK)
         status = list_places(&view, &places, err);
     if (status == RL_OK)
-        status = describe(&view, &places, machine, err);
+        status = describe(&view, source, &places, machine, err);
     if (status == RL_OK)
         status = identify(&view, cpu, machine, err);
     if (status == RL_OK)

@@ -10,4 +10,18 @@ extern const struct rl_memory_kernel rl_x86_memory[];
 extern const size_t rl_x86_n_memory;
 void rl_k_chase(const struct rl_kernel_args *args);
 
+/* Special functions per element type and width; see special.h. */
+void rl_special_one_fp64_sse2(void (*routine)(void), const struct rl_kernel_args *args);
+void rl_special_two_fp64_sse2(void (*routine)(void), const struct rl_kernel_args *args);
+void rl_special_one_fp32_sse2(void (*routine)(void), const struct rl_kernel_args *args);
+void rl_special_two_fp32_sse2(void (*routine)(void), const struct rl_kernel_args *args);
+void rl_special_one_fp64_avx2(void (*routine)(void), const struct rl_kernel_args *args);
+void rl_special_two_fp64_avx2(void (*routine)(void), const struct rl_kernel_args *args);
+void rl_special_one_fp32_avx2(void (*routine)(void), const struct rl_kernel_args *args);
+void rl_special_two_fp32_avx2(void (*routine)(void), const struct rl_kernel_args *args);
+void rl_special_one_fp64_avx512(void (*routine)(void), const struct rl_kernel_args *args);
+void rl_special_two_fp64_avx512(void (*routine)(void), const struct rl_kernel_args *args);
+void rl_special_one_fp32_avx512(void (*routine)(void), const struct rl_kernel_args *args);
+void rl_special_two_fp32_avx512(void (*routine)(void), const struct rl_kernel_args *args);
+
 #endif

@@ -1,0 +1,191 @@
+/* Special-function ceilings: routines of the libraries found here, applied to arrays in L1. */
+#include "kernel/special.h"
+#include "base/error.h"
+#include "ceilings/ceilings_internal.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_LIBRARIES = 4, ARRAY_BYTES = 4096 };
+static const double sample_s = 20e-6;
+
+struct library {
+    const char *soname;
+    void *handle; /* NULL: not here */
+};
+
+struct library_list {
+    struct library library[MOST_LIBRARIES];
+    unsigned n;
+};
+
+struct special_item {
+    const struct rl_special *special;
+    struct rl_session *session;
+    void (*routine)(void);
+};
+
+static void *open_library(struct library_list *list, const char *soname)
+{
+    for (unsigned i = 0; i < list->n; i++)
+        if (strcmp(list->library[i].soname, soname) == 0)
+            return list->library[i].handle;
+    if (list->n == MOST_LIBRARIES)
+        return NULL;
+    void *handle = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+    list->library[list->n++] = (struct library){.soname = soname, .handle = handle};
+    return handle;
+}
+
+static void close_libraries(struct library_list *list)
+{
+    for (unsigned i = 0; i < list->n; i++)
+        if (list->library[i].handle)
+            dlclose(list->library[i].handle);
+}
+
+/* POSIX lets dlsym's result stand for a function; ISO C has no cast for it. */
+static void (*find_routine(void *handle, const char *symbol))(void)
+{
+    void (*routine)(void) = NULL;
+    void *address = handle ? dlsym(handle, symbol) : NULL;
+    memcpy(&routine, &address, sizeof routine);
+    return routine;
+}
+
+static bool same_ceiling(const struct rl_special *a, const struct rl_special *b)
+{
+    return a->precision == b->precision && strcmp(a->op, b->op) == 0 &&
+           strcmp(a->library, b->library) == 0;
+}
+
+static void run(void *arg, unsigned rank, uint64_t loops)
+{
+    const struct special_item *item = arg;
+    char *base = item->session->rank[rank].buffer.base;
+    struct rl_kernel_args args = {.loops = loops,
+                                  .a = base,
+                                  .b = base + ARRAY_BYTES + 64,
+                                  .c = base + 2 * (ARRAY_BYTES + 64),
+                                  .bytes = ARRAY_BYTES};
+    item->special->run(item->routine, &args);
+}
+
+static unsigned elements(const struct rl_special *special)
+{
+    return ARRAY_BYTES / (special->precision == RL_FP64 ? 8 : 4);
+}
+
+/* One entry for a library that is not here; routines of a library that lacks one stay silent. */
+static enum rl_status list_missing(struct rl_session *s, const struct rl_special *special,
+                                   struct rl_error *err)
+{
+    char why[RL_NOTE_LEN];
+    snprintf(why, sizeof why, "special functions of %s: no library %s was found", special->library,
+             special->soname);
+    for (size_t i = 0; i < s->machine->missing.n; i++)
+        if (strcmp(s->machine->missing.item[i].what, special->library) == 0)
+            return RL_OK;
+    return rl_missing_add(&s->machine->missing, special->library, why, err);
+}
+
+static enum rl_status list_items(struct rl_session *s, struct library_list *libraries,
+                                 struct special_item *item, unsigned *ret_n, struct rl_error *err)
+{
+    size_t n_special;
+    const struct rl_special *special = rl_specials(&n_special);
+    unsigned n = 0;
+    for (size_t i = 0; i < n_special; i++) {
+        if (!rl_cpu_usable(&s->cpu, special[i].isa))
+            continue;
+        void *handle = open_library(libraries, special[i].soname);
+        if (!handle)
+            RL_TRY(list_missing(s, &special[i], err));
+        void (*routine)(void) = find_routine(handle, special[i].symbol);
+        if (routine)
+            item[n++] =
+                (struct special_item){.special = &special[i], .session = s, .routine = routine};
+    }
+    *ret_n = n;
+    return RL_OK;
+}
+
+static enum rl_status add(struct rl_session *s, const struct special_item *item,
+                          const struct rl_timing *timing, struct rl_error *err)
+{
+    const struct rl_special *special = item->special;
+    struct rl_compute_ceiling c = {
+        .precision = special->precision,
+        .threads = s->threads,
+        .unit = "elem/s",
+        .rate =
+            rl_value(timing->loops_per_s * elements(special), RL_SOURCE_MEASURED, timing->spread),
+        .per_cycle = timing->per_cycle * elements(special),
+        .clock_hz = timing->clock_hz,
+        .repeats = timing->repeats,
+        .contended = timing->disturbed || !s->private_clean,
+    };
+    snprintf(c.op, sizeof c.op, "%s", special->op);
+    snprintf(c.isa, sizeof c.isa, "%s", special->library);
+    snprintf(c.accuracy, sizeof c.accuracy, "%s", special->accuracy);
+    snprintf(c.variant, sizeof c.variant, "%s", special->symbol);
+    return rl_machine_add_compute(s->machine, &c, err);
+}
+
+/* Of the variants of a ceiling the fastest enters the record. */
+static enum rl_status add_best(struct rl_session *s, const struct special_item *item, unsigned n,
+                               const struct rl_timing *timing, struct rl_error *err)
+{
+    for (unsigned i = 0; i < n;) {
+        unsigned best = i;
+        unsigned j = i + 1;
+        for (; j < n && same_ceiling(item[i].special, item[j].special); j++)
+            if (timing[j].per_cycle > timing[best].per_cycle)
+                best = j;
+        RL_TRY(add(s, &item[best], &timing[best], err));
+        i = j;
+    }
+    return RL_OK;
+}
+
+static enum rl_status sample(struct rl_session *s, double budget_s, struct special_item *item,
+                             unsigned n, struct rl_timing *timing, struct rl_error *err)
+{
+    struct rl_job *job = calloc(n ? n : 1, sizeof *job);
+    if (!job)
+        return rl_fail(err, RL_ENOMEM, "no memory for the list of special functions");
+    struct rl_sampling how = rl_session_sampling(s, budget_s, "special functions");
+    struct rl_sampling_report report = {0};
+    for (unsigned i = 0; i < n; i++)
+        job[i] = (struct rl_job){
+            .name = item[i].special->symbol, .run = run, .arg = &item[i], .sample_s = sample_s};
+    enum rl_status status = n ? rl_sample(s->team, job, n, &how, timing, &report, err) : RL_OK;
+    if (status == RL_OK && n)
+        rl_session_note(s, budget_s, &report);
+    free(job);
+    return status;
+}
+
+enum rl_status rl_measure_special(struct rl_session *s, double budget_s, struct rl_error *err)
+{
+    struct library_list libraries = {0};
+    size_t most;
+    rl_specials(&most);
+    struct special_item *item = calloc(most, sizeof *item);
+    struct rl_timing *timing = calloc(most, sizeof *timing);
+    unsigned n = 0;
+    enum rl_status status =
+        item && timing ? RL_OK : rl_fail(err, RL_ENOMEM, "no memory for special functions");
+    if (status == RL_OK)
+        status = list_items(s, &libraries, item, &n, err);
+    if (status == RL_OK)
+        status = sample(s, budget_s, item, n, timing, err);
+    if (status == RL_OK)
+        status = add_best(s, item, n, timing, err);
+    close_libraries(&libraries);
+    free(timing);
+    free(item);
+    return status;
+}

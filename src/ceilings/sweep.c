@@ -1,0 +1,214 @@
+/* Where the memory levels end: loads over growing working sets. */
+#include "base/error.h"
+#include "ceilings/ceilings_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { POINTS_PER_OCTAVE = 4, MOST_POINTS = 96, LEAST_PLATEAU = 3, MOST_PLATEAUS = 8 };
+static const double least_set_bytes = 8192;
+static const double plateau_tolerance = 0.15; /* of its rate */
+static const double disagreement = 0.7;       /* octaves between measured and reported size */
+
+struct plateau {
+    double rate;
+    unsigned first, last;
+};
+
+/* The rate of a larger set is one a smaller set could reach too: what is lower was disturbed. */
+static void lift(double *rate, unsigned n)
+{
+    for (unsigned i = n - 1; i > 0; i--)
+        if (rate[i - 1] < rate[i])
+            rate[i - 1] = rate[i];
+}
+
+static unsigned find_plateaus(const double *rate, unsigned n, struct plateau *plateau)
+{
+    unsigned found = 0;
+    for (unsigned i = 0; i < n && found < MOST_PLATEAUS;) {
+        unsigned j = i;
+        while (j + 1 < n && rate[j + 1] >= (1 - plateau_tolerance) * rate[i])
+            j++;
+        if (j - i + 1 >= LEAST_PLATEAU) {
+            plateau[found++] = (struct plateau){.rate = rate[(i + j) / 2], .first = i, .last = j};
+            i = j + 1;
+        } else {
+            i++;
+        }
+    }
+    return found;
+}
+
+/* Neighbours this close are one level whose rate drifts. */
+static unsigned merge_plateaus(struct plateau *plateau, unsigned n)
+{
+    unsigned kept = n ? 1 : 0;
+    for (unsigned i = 1; i < n; i++) {
+        struct plateau *last = &plateau[kept - 1];
+        if (plateau[i].rate > (1 - 1.5 * plateau_tolerance) * last->rate)
+            last->last = plateau[i].last;
+        else
+            plateau[kept++] = plateau[i];
+    }
+    return kept;
+}
+
+unsigned rl_sweep_ends(const double *set_bytes, const double *rate, unsigned n, double *ret_end)
+{
+    double lifted[MOST_POINTS];
+    struct plateau plateau[MOST_PLATEAUS];
+    n = n < MOST_POINTS ? n : MOST_POINTS;
+    if (n == 0)
+        return 0;
+    memcpy(lifted, rate, n * sizeof *rate);
+    lift(lifted, n);
+    unsigned m = merge_plateaus(plateau, find_plateaus(lifted, n, plateau));
+    unsigned ends = 0;
+    for (unsigned i = 0; i + 1 < m; i++) {
+        double middle = 0.5 * (plateau[i].rate + plateau[i + 1].rate);
+        unsigned k = plateau[i].last;
+        while (k + 1 < n && lifted[k + 1] >= middle)
+            k++;
+        ret_end[ends++] = set_bytes[k];
+    }
+    return ends;
+}
+
+static double octaves(double a, double b)
+{
+    return fabs(log2(a / b));
+}
+
+/* The end nearest to what is reported; ends before the previous level's are spoken for. */
+static int nearest(const double *end, unsigned n, double after, double reported)
+{
+    int best = -1;
+    for (unsigned i = 0; i < n; i++)
+        if (end[i] > 1.2 * after &&
+            (best < 0 || octaves(end[i], reported) < octaves(end[best], reported)))
+            best = (int)i;
+    return best;
+}
+
+void rl_sweep_apply(struct rl_level *level, size_t n_levels, const double *end, unsigned n)
+{
+    double after = 0;
+    size_t caches = 0;
+    while (caches < n_levels && rl_level_rank(level[caches].name) < 10)
+        caches++;
+    for (size_t i = 0; i < caches; i++) {
+        double reported = (double)level[i].reported_size_bytes;
+        int k = nearest(end, n, after, reported);
+        bool last = i + 1 == caches;
+        if (k < 0 || (!last && octaves(end[k], reported) > 2))
+            continue;
+        /* an end that fits the next level better is that level's */
+        if (!last &&
+            octaves(end[k], (double)level[i + 1].reported_size_bytes) < octaves(end[k], reported))
+            continue;
+        level[i].measured_size_bytes = (uint64_t)end[k];
+        if (octaves(end[k], reported) > disagreement) {
+            level[i].size_bytes = (uint64_t)end[k];
+            level[i].source = RL_SOURCE_MEASURED;
+        }
+        after = end[k];
+    }
+}
+
+enum { MOST_KERNELS = 4 };
+
+/* The plain load of each width: on some cores the widest is fastest in one level only. */
+static unsigned load_kernels(const struct rl_cpu *cpu, const struct rl_memory_kernel **ret_kernel)
+{
+    size_t n;
+    unsigned found = 0;
+    const struct rl_memory_kernel *kernel = rl_memory_kernels(&n);
+    for (size_t i = 0; i < n && found < MOST_KERNELS; i++) {
+        bool first_of_width = true;
+        for (unsigned k = 0; k < found; k++)
+            first_of_width = first_of_width && ret_kernel[k]->bits != kernel[i].bits;
+        if (kernel[i].pattern == RL_LOAD && rl_cpu_usable(cpu, kernel[i].isa) && first_of_width)
+            ret_kernel[found++] = &kernel[i];
+    }
+    return found;
+}
+
+/* Sets from small to large, whole granules of every kernel. */
+static unsigned list_sets(const struct rl_session *s, double *set)
+{
+    const double granule = 4096;
+    double most = (double)s->rank[0].buffer.bytes / 2;
+    unsigned n = 0;
+    for (unsigned i = 0; n < MOST_POINTS; i++) {
+        double bytes = least_set_bytes * exp2((double)i / POINTS_PER_OCTAVE);
+        bytes = floor(bytes / granule) * granule;
+        if (bytes > most)
+            break;
+        if (n == 0 || bytes > set[n - 1])
+            set[n++] = bytes;
+    }
+    return n;
+}
+
+/* Without reported caches the ends are all there is. */
+static enum rl_status invent_levels(struct rl_machine *machine, const double *end, unsigned n,
+                                    struct rl_error *err)
+{
+    struct rl_topology *topology = &machine->topology;
+    struct rl_level dram = topology->n_levels ? topology->levels[0] : (struct rl_level){0};
+    if (topology->n_levels > 1)
+        return RL_OK;
+    topology->n_levels = 0;
+    for (unsigned i = 0; i < n; i++) {
+        struct rl_level level = {.source = RL_SOURCE_MEASURED};
+        snprintf(level.name, sizeof level.name, "L%u", i + 1);
+        level.size_bytes = level.measured_size_bytes = (uint64_t)end[i];
+        RL_TRY(rl_machine_add_level(machine, &level, err));
+    }
+    return rl_machine_add_level(machine, &dram, err);
+}
+
+/* Best rate of each set over the kernels. */
+static enum rl_status sample_sets(struct rl_session *s, const double *set, unsigned n,
+                                  double budget_s, double *ret_rate, struct rl_error *err)
+{
+    const struct rl_memory_kernel *kernel[MOST_KERNELS];
+    unsigned n_kernel = load_kernels(&s->cpu, kernel);
+    struct rl_memory_item item[MOST_KERNELS * MOST_POINTS];
+    struct rl_job job[MOST_KERNELS * MOST_POINTS];
+    struct rl_timing timing[MOST_KERNELS * MOST_POINTS];
+    struct rl_sampling how = rl_session_sampling(s, budget_s, "memory levels");
+    struct rl_sampling_report report;
+    for (unsigned i = 0; i < n * n_kernel; i++) {
+        item[i] = (struct rl_memory_item){.kernel = kernel[i % n_kernel],
+                                          .session = s,
+                                          .level = "L1",
+                                          .set_bytes = (size_t)set[i / n_kernel],
+                                          .warm = 1};
+        job[i] = rl_memory_job(&item[i]);
+    }
+    RL_TRY(rl_sample(s->team, job, n * n_kernel, &how, timing, &report, err));
+    rl_session_note(s, budget_s, &report);
+    for (unsigned i = 0; i < n * n_kernel; i++) {
+        double rate = timing[i].per_cycle * rl_memory_pass_bytes(&item[i]);
+        if (i % n_kernel == 0 || rate > ret_rate[i / n_kernel])
+            ret_rate[i / n_kernel] = rate;
+    }
+    return RL_OK;
+}
+
+enum rl_status rl_sweep_levels(struct rl_session *s, double budget_s, struct rl_error *err)
+{
+    double set[MOST_POINTS];
+    double rate[MOST_POINTS];
+    double end[MOST_PLATEAUS];
+    unsigned n = list_sets(s, set);
+    RL_TRY(sample_sets(s, set, n, budget_s, rate, err));
+    unsigned ends = rl_sweep_ends(set, rate, n, end);
+    RL_TRY(invent_levels(s->machine, end, ends, err));
+    rl_sweep_apply(s->machine->topology.levels, s->machine->topology.n_levels, end, ends);
+    return RL_OK;
+}

@@ -1,0 +1,13 @@
+/* Special functions on 128 bits. */
+#include "kernel/x86/x86_internal.h"
+
+typedef double vector_fp64 __attribute__((vector_size(16)));
+typedef float vector_fp32 __attribute__((vector_size(16)));
+
+#define SUFFIX fp64_sse2
+#define VECTOR vector_fp64
+#include "kernel/special_loop.inc"
+
+#define SUFFIX fp32_sse2
+#define VECTOR vector_fp32
+#include "kernel/special_loop.inc"
