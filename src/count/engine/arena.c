@@ -4,16 +4,19 @@
 #include <linux/memfd.h>
 #include <sys/mman.h>
 
+#include "count/engine/engine.h"
 #include "count/engine/maps.h"
 #include "count/engine/result_format.h"
 #include "count/engine/sys.h"
 
 enum { ARENAS_MAX = 1024, FRAGMENT_BYTES_MIN = 16 };
 
-#define ARENA_BYTES (64ul << 20)
+#define ARENA_BYTES (64ul << 20 >> rle_engine.shrink)
 #define HOT_BYTES   (ARENA_BYTES / 2)
 /** Farthest an arena may be from code: leaves 0.6 GiB for operands beyond that. */
 #define REACH 0x58000000ul
+/** Operands of code below can be addressed absolutely, so that its arena may be anywhere. */
+#define LOW (2ul << 30)
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
@@ -61,9 +64,14 @@ static uint8_t *map_code(uint64_t at)
     return map_dual(at, MAP_FIXED_NOREPLACE);
 }
 
+static uint64_t reach_from(uint64_t pc)
+{
+    return pc < LOW ? ~0ul : REACH;
+}
+
 static struct rle_arena *new_arena(uint64_t pc)
 {
-    uint64_t at = rle_find_hole(pc, ARENA_BYTES, REACH);
+    uint64_t at = rle_find_hole(pc, ARENA_BYTES, reach_from(pc));
     if (!at || arenas.used == ARENAS_MAX)
         rle_die("no room for translated code near", pc);
     struct rle_arena *a = &arenas.arena[arenas.used];
@@ -94,10 +102,19 @@ struct rle_arena *rle_arena_near(uint64_t pc)
     for (uint32_t i = arenas.used; i-- > 0;) {
         struct rle_arena *a = &arenas.arena[i];
         uint64_t far = a->start > pc ? a->end - pc : pc - a->start;
-        if (far < REACH && has_room(a))
+        if (far < reach_from(pc) && has_room(a))
             return a;
     }
     return new_arena(pc);
+}
+
+bool rle_arena_reaches(uint64_t pc, uint64_t address)
+{
+    if (address < LOW)
+        return true;
+    const struct rle_arena *a = rle_arena_near(pc);
+    uint64_t far = address > a->start ? address - a->start : a->end - address;
+    return far < LOW - RLE_ARENA_ROOM;
 }
 
 struct rle_arena *rle_arena_of(uint64_t at)

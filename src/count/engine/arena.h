@@ -31,6 +31,9 @@ struct rle_arena {
  * kernel grants no memory. */
 struct rle_arena *rle_arena_near(uint64_t pc);
 
+/** Can code translated from `pc` have an operand at `address`? */
+bool rle_arena_reaches(uint64_t pc, uint64_t address);
+
 /** The arena that holds cache address `at`; NULL if none. Needs no lock. */
 struct rle_arena *rle_arena_of(uint64_t at);
 

@@ -71,20 +71,41 @@ void rle_branch_table_clear(uint64_t pc, enum rle_via via, uint64_t at)
         rle_branch_table_set(pc, via, miss_of(via));
 }
 
+/* The instruction's bytes from ModRM on, with the RIP-relative operand at `target` as an absolute
+ * address: one byte longer, and only for targets below 2 GiB. */
+static void emit_absolute(struct rle_emit *e, const struct rle_insn *insn, unsigned modrm,
+                          uint64_t target)
+{
+    enum { MODRM_REG = 0x38, RM_SIB = 4, SIB_ABSOLUTE = 0x25, DISP_BYTES = 4 };
+    unsigned rest = insn->modrm_at + 1u + DISP_BYTES;
+    if (target != (uint32_t)target || (int32_t)target < 0)
+        rle_die("operand out of reach", insn->pc);
+    rle_emit_1(e, (modrm & MODRM_REG) | RM_SIB);
+    rle_emit_1(e, SIB_ABSOLUTE);
+    rle_emit_4(e, (uint32_t)target);
+    rle_emit_bytes(e, (const uint8_t *)insn->pc + rest, insn->length - rest);
+}
+
+static bool fits_32(int64_t disp)
+{
+    return disp == (int32_t)disp;
+}
+
 void rle_emit_copy(struct rle_emit *e, const struct rle_insn *insn)
 {
     const uint8_t *source = (const uint8_t *)insn->pc;
-    if (insn->rip_at) {
-        uint64_t behind = rle_emit_address(e) + insn->length;
-        int64_t disp = insn->mem[0].disp - (int64_t)behind;
-        if (disp != (int32_t)disp)
-            rle_die("operand out of reach", insn->pc);
-        int32_t disp32 = (int32_t)disp;
+    uint64_t behind = rle_emit_address(e) + insn->length;
+    int64_t disp = insn->rip_at ? insn->mem[0].disp - (int64_t)behind : 0;
+    if (fits_32(disp)) {
         rle_emit_bytes(e, source, insn->length);
-        __builtin_memcpy(e->at - insn->length + insn->rip_at, &disp32, sizeof(disp32));
+        if (insn->rip_at) {
+            int32_t disp32 = (int32_t)disp;
+            __builtin_memcpy(e->at - insn->length + insn->rip_at, &disp32, sizeof(disp32));
+        }
         return;
     }
-    rle_emit_bytes(e, source, insn->length);
+    rle_emit_bytes(e, source, insn->modrm_at);
+    emit_absolute(e, insn, source[insn->modrm_at], (uint64_t)insn->mem[0].disp);
 }
 
 void rle_emit_push(struct rle_emit *e, uint64_t value)
@@ -144,7 +165,13 @@ static void load_target(struct rle_emit *e, const struct rle_insn *insn)
     unsigned rest = insn->length - insn->modrm_at - 1u;
     rle_emit_1(e, REX_W | (insn->rex & REX_XB));
     rle_emit_1(e, OP_MOV_LOAD);
-    rle_emit_1(e, (source[insn->modrm_at] & ~(unsigned)MODRM_REG) | RLE_RCX << 3);
+    unsigned modrm = (source[insn->modrm_at] & ~(unsigned)MODRM_REG) | RLE_RCX << 3;
+    uint64_t behind = rle_emit_address(e) + 1 + rest;
+    if (insn->rip_at && !fits_32(insn->mem[0].disp - (int64_t)behind)) {
+        emit_absolute(e, insn, modrm, (uint64_t)insn->mem[0].disp);
+        return;
+    }
+    rle_emit_1(e, modrm);
     rle_emit_bytes(e, source + insn->modrm_at + 1, rest);
     if (insn->rip_at)
         rle_emit_patch(e, e->at - sizeof(uint32_t), (uint64_t)insn->mem[0].disp);

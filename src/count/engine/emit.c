@@ -215,10 +215,16 @@ void rle_emit_lea(struct rle_emit *e, unsigned dst, unsigned base, unsigned inde
 
 void rle_emit_lea_address(struct rle_emit *e, unsigned dst, uint64_t address)
 {
+    enum { LEA_BYTES = 7 };
+    int64_t d = (int64_t)(address - rle_emit_address(e) - LEA_BYTES);
+    if (d != (int32_t)d) {
+        rle_emit_mov_imm64(e, dst, address);
+        return;
+    }
     rle_emit_1(e, rex_of(true, dst, 0));
     rle_emit_1(e, OP_LEA);
     rle_emit_1(e, (dst & 7) << 3 | RM_RIP);
-    rle_emit_4(e, displacement(rle_emit_address(e) + sizeof(uint32_t), address));
+    rle_emit_4(e, (uint32_t)d);
 }
 
 void rle_emit_alu(struct rle_emit *e, enum rle_alu op, bool wide, unsigned dst, unsigned src)

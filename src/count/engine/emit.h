@@ -84,7 +84,7 @@ void rle_emit_store(struct rle_emit *e, unsigned src, unsigned base, int32_t dis
 /** dst = base + index*scale + disp; RLE_REG_NONE for none; index not rsp. */
 void rle_emit_lea(struct rle_emit *e, unsigned dst, unsigned base, unsigned index, unsigned scale,
                   int32_t disp);
-/** dst = address, by a RIP-relative lea; `address` within 2 GiB. */
+/** dst = address, by a RIP-relative lea where it reaches. */
 void rle_emit_lea_address(struct rle_emit *e, unsigned dst, uint64_t address);
 
 /* Arithmetic. Changes flags. */

@@ -16,11 +16,12 @@ struct rle_engine {
     struct rle_options options;              /**< constant after take-over */
     const struct rle_instrument *instrument; /**< constant after take-over */
     char object_path[RLE_OUTPUT_MAX];        /**< constant: of the engine, for LD_PRELOAD */
-    bool refuse_rseq;                        /**< constant */
-    bool has_fsgsbase;                       /**< constant */
-    uint32_t xstate_bytes;                   /**< constant: most a signal frame may hold */
-    bool detaching;                          /**< every thread leaves at its next dispatch */
-    struct rle_actions actions;              /**< the program's view of its signal actions */
+    unsigned shrink;            /**< constant: tables hold 2^-shrink of what they usually do */
+    bool refuse_rseq;           /**< constant */
+    bool has_fsgsbase;          /**< constant */
+    uint32_t xstate_bytes;      /**< constant: most a signal frame may hold */
+    bool detaching;             /**< every thread leaves at its next dispatch */
+    struct rle_actions actions; /**< the program's view of its signal actions */
     struct rle_thread *threads[RLE_THREADS_MAX];
     uint32_t n_threads; /**< slots ever used */
 };

@@ -15,7 +15,6 @@ enum {
     OP_JMP = 0xE9,
 };
 
-#define HASH_MASK      ((1u << HASH_BITS) - 1)
 #define PAGE_HASH_MASK ((1u << PAGE_HASH_BITS) - 1)
 
 /* A fragment has code on a page. */
@@ -32,16 +31,23 @@ static struct {
     struct cover *covers; /* from 1 */
     uint32_t *by_pc;      /* open addressing; 0: empty */
     uint32_t *by_page;    /* heads of cover chains */
+    uint32_t hash_mask;
     uint32_t n_fragments, n_insns, n_stubs, n_covers;
 } table;
 
+static uint32_t capacity(uint32_t most)
+{
+    return most >> rle_engine.shrink;
+}
+
 bool rle_links_init(void)
 {
-    table.fragments = rle_map(sizeof(*table.fragments) * FRAGMENTS_MAX);
-    table.insns = rle_map(sizeof(*table.insns) * INSNS_MAX);
-    table.stubs = rle_map(sizeof(*table.stubs) * STUBS_MAX);
-    table.covers = rle_map(sizeof(*table.covers) * COVERS_MAX);
-    table.by_pc = rle_map(sizeof(*table.by_pc) << HASH_BITS);
+    table.fragments = rle_map(sizeof(*table.fragments) * capacity(FRAGMENTS_MAX));
+    table.insns = rle_map(sizeof(*table.insns) * capacity(INSNS_MAX));
+    table.stubs = rle_map(sizeof(*table.stubs) * capacity(STUBS_MAX));
+    table.covers = rle_map(sizeof(*table.covers) * capacity(COVERS_MAX));
+    table.by_pc = rle_map(sizeof(*table.by_pc) * capacity(1u << HASH_BITS));
+    table.hash_mask = capacity(1u << HASH_BITS) - 1;
     table.by_page = rle_map(sizeof(*table.by_page) << PAGE_HASH_BITS);
     table.n_fragments = table.n_covers = 1;
     return table.fragments && table.insns && table.stubs && table.covers && table.by_pc &&
@@ -71,12 +77,12 @@ const struct rle_stub *rle_stub(uint32_t index)
 /* Neighbouring code has neighbouring slots, so that few pages of the table are touched. */
 static uint32_t hash_of(uint64_t pc)
 {
-    return (uint32_t)(pc >> 1 ^ pc >> (HASH_BITS + 1)) & HASH_MASK;
+    return (uint32_t)(pc >> 1 ^ pc >> (HASH_BITS + 1)) & table.hash_mask;
 }
 
 struct rle_fragment *rle_fragment_find(uint64_t pc)
 {
-    for (uint32_t h = hash_of(pc); table.by_pc[h]; h = (h + 1) & HASH_MASK) {
+    for (uint32_t h = hash_of(pc); table.by_pc[h]; h = (h + 1) & table.hash_mask) {
         struct rle_fragment *f = &table.fragments[table.by_pc[h]];
         if (f->pc == pc && f->negated_pc)
             return f;
@@ -86,7 +92,8 @@ struct rle_fragment *rle_fragment_find(uint64_t pc)
 
 struct rle_fragment *rle_fragment_new(uint64_t pc, unsigned n_insns)
 {
-    if (table.n_fragments == FRAGMENTS_MAX || INSNS_MAX - table.n_insns < n_insns)
+    if (table.n_fragments == capacity(FRAGMENTS_MAX) ||
+        capacity(INSNS_MAX) - table.n_insns < n_insns)
         return NULL;
     struct rle_fragment *f = &table.fragments[table.n_fragments++];
     f->pc = pc;
@@ -102,7 +109,7 @@ void rle_fragment_publish(struct rle_fragment *fragment)
 {
     uint32_t h = hash_of(fragment->pc);
     while (table.by_pc[h] && table.fragments[table.by_pc[h]].pc != fragment->pc)
-        h = (h + 1) & HASH_MASK;
+        h = (h + 1) & table.hash_mask;
     table.by_pc[h] = rle_fragment_index(fragment); /* a dead predecessor gives way */
     fragment->negated_pc = -fragment->pc;
 }
@@ -119,7 +126,7 @@ void rle_fragment_covers(const struct rle_fragment *fragment, uint64_t low, uint
         uint32_t *head = &table.by_page[page_hash(page)];
         if (*head && table.covers[*head].page == page && table.covers[*head].fragment == index)
             continue;
-        if (table.n_covers == COVERS_MAX)
+        if (table.n_covers == capacity(COVERS_MAX))
             rle_die("too much code", table.n_covers);
         table.covers[table.n_covers] = (struct cover){page, index, *head};
         *head = table.n_covers++;
@@ -129,7 +136,7 @@ void rle_fragment_covers(const struct rle_fragment *fragment, uint64_t low, uint
 static uint32_t new_stub(enum rle_stub_kind kind, uint64_t pc, uint64_t site, uint32_t fragment,
                          unsigned insn)
 {
-    if (table.n_stubs == STUBS_MAX)
+    if (table.n_stubs == capacity(STUBS_MAX))
         rle_die("too many exits", table.n_stubs);
     table.stubs[table.n_stubs] =
         (struct rle_stub){pc, site, fragment, (uint16_t)insn, (uint8_t)kind};

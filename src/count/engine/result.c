@@ -16,9 +16,6 @@ enum {
 };
 
 #define MIB (1ul << 20)
-/** With less address space than this allowed (RLIMIT_AS), tables are a sixteenth the size. */
-#define SMALL_ADDRESS_SPACE (16ul << 30)
-enum { SMALL_DIVISOR = 16 };
 
 struct shape {
     uint32_t stride;
@@ -52,24 +49,17 @@ static uint64_t page_up(uint64_t bytes)
     return (bytes + RLE_PAGE - 1) & ~(RLE_PAGE - 1);
 }
 
-static bool address_space_is_small(void)
-{
-    uint64_t limit[2] = {~0ul, ~0ul};
-    rle_sys4(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)limit);
-    return limit[0] < SMALL_ADDRESS_SPACE;
-}
-
-static void lay_out(struct rle_result_header *h, bool small)
+static void lay_out(struct rle_result_header *h)
 {
     uint64_t offset = page_up(sizeof(*h));
     for (unsigned i = 0; i < RLE_N_SECTIONS; i++) {
         struct rle_result_section *s = &h->sections[i];
         s->stride = shapes[i].stride;
-        s->capacity = small ? shapes[i].capacity / SMALL_DIVISOR : shapes[i].capacity;
+        s->capacity = shapes[i].capacity >> rle_engine.shrink;
         s->offset = offset;
         offset += page_up((uint64_t)s->stride * s->capacity);
     }
-    h->counter_capacity = small ? COUNTERS / SMALL_DIVISOR : COUNTERS;
+    h->counter_capacity = COUNTERS >> rle_engine.shrink;
     result.table_bytes = offset;
 }
 
@@ -133,7 +123,7 @@ long rle_result_open(const char *prefix, uint32_t mode)
     long fd = create(prefix, pid, &sequence);
     if (rle_is_error(fd))
         return fd;
-    lay_out(&first, address_space_is_small());
+    lay_out(&first);
     long at = map_tables((int)fd, result.table_bytes);
     if (rle_is_error(at)) {
         rle_sys3(SYS_close, fd, 0, 0);

@@ -1,5 +1,6 @@
 #include "count/engine/superblock.h"
 
+#include "count/engine/arena.h"
 #include "count/engine/link.h"
 #include "count/engine/sys.h"
 
@@ -11,6 +12,9 @@ enum {
     MEMOS = 1 << MEMO_BITS,
     INLINE_INSNS_MAX = 40, /* a callee that returns within so many instructions is inlined */
 };
+
+/** Data at most so far from code is in reach of wherever that is translated to. */
+#define ALWAYS_IN_REACH (512ul << 20)
 
 /* Answers of rle_dead_at, valid while no mapping changes. */
 struct memo {
@@ -49,6 +53,14 @@ static bool decode_at(uint64_t pc, struct rle_insn *insn, bool *ret_writable)
     return true;
 }
 
+/* Its RIP-relative operand may be too far from any place for translated code. */
+static bool is_out_of_reach(const struct rle_insn *insn)
+{
+    uint64_t target = (uint64_t)insn->mem[0].disp;
+    uint64_t far = target > insn->pc ? target - insn->pc : insn->pc - target;
+    return insn->rip_at && far > ALWAYS_IN_REACH && !rle_arena_reaches(insn->pc, target);
+}
+
 static bool uses_gs(const struct rle_insn *insn)
 {
     if (insn->attrs & RLE_A_GS)
@@ -64,7 +76,7 @@ static bool is_unsupported(const struct rle_insn *insn)
 {
     enum { VECTOR_INT80 = 0x80 };
     return insn->status == RLE_UNSUPPORTED || insn->kind == RLE_FAR || uses_gs(insn) ||
-           (insn->kind == RLE_INT && insn->imm == VECTOR_INT80);
+           is_out_of_reach(insn) || (insn->kind == RLE_INT && insn->imm == VECTOR_INT80);
 }
 
 static void end_block(struct build *b)

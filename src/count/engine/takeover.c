@@ -1,6 +1,7 @@
 /* From the constructor of the preloaded object into translated code. */
 #include <cpuid.h>
 #include <elf.h>
+#include <sys/resource.h>
 
 #include "count/engine/branch.h"
 #include "count/engine/corrections.h"
@@ -12,12 +13,15 @@
 #include "count/engine/rseq.h"
 #include "count/engine/signals.h"
 
+#define AMPLE_ADDRESS_SPACE (32ul << 30)
+
 int rle_take_over(long argc, char **argv, char **envp);
 
 enum {
     CPUID_XSTATE = 0xD,
     HWCAP2_FSGSBASE = 2,
     XSTATE_SLACK_BYTES = 4096, /* software bytes and what permission requests may add */
+    SHRINK = 4,
     STDERR = 2,
 };
 
@@ -57,6 +61,22 @@ static const struct rle_instrument *instrument_of(uint32_t mode)
     return mode == RLE_MODE_COUNT || mode == RLE_MODE_TRANSLATE ? &rle_instrument_none : NULL;
 }
 
+/* Tables and result file; smaller ones where address space is limited or memory is not
+ * overcommitted. */
+static bool make_tables(void)
+{
+    uint64_t limit[2] = {~0ul, ~0ul};
+    rle_sys4(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)limit);
+    if (limit[0] < AMPLE_ADDRESS_SPACE)
+        rle_engine.shrink = SHRINK;
+    if (rle_links_init() && rle_corrections_init())
+        return true;
+    if (rle_engine.shrink)
+        return false;
+    rle_engine.shrink = SHRINK;
+    return rle_links_init() && rle_corrections_init();
+}
+
 static bool prepare(char **envp)
 {
     uint64_t hwcap2 = auxiliary(envp, AT_HWCAP2);
@@ -70,7 +90,7 @@ static bool prepare(char **envp)
         return complain("this mode is not built in");
     rle_engine.has_fsgsbase = hwcap2 & HWCAP2_FSGSBASE;
     rle_engine.xstate_bytes = largest_xstate();
-    if (!rle_links_init() || !rle_corrections_init())
+    if (!make_tables())
         return complain("not enough address space for the engine's tables");
     if (!rle_branch_tables_init())
         return complain("no free address space below 2 GiB");

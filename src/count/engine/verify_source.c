@@ -7,10 +7,10 @@ enum { WORD_BYTES = 8, WORDS_MAX = RLE_SB_INSNS_MAX * RLE_INSN_MAX / WORD_BYTES 
 /* rax = [address] */
 static void load_word(struct rle_emit *e, uint64_t address)
 {
-    static const uint8_t mov_rax_rip[] = {0x48, 0x8B, 0x05};
-    rle_emit_bytes(e, mov_rax_rip, sizeof(mov_rax_rip));
-    rle_emit_4(e, 0);
-    rle_emit_patch(e, e->at - sizeof(uint32_t), address);
+    static const uint8_t mov_rax_absolute[] = {0x48, 0xA1};
+    rle_emit_bytes(e, mov_rax_absolute, sizeof(mov_rax_absolute));
+    rle_emit_4(e, (uint32_t)address);
+    rle_emit_4(e, (uint32_t)(address >> 32));
 }
 
 /* Jump, if [address] is not what it is now. Flags are kept: rcx = value - expected, jrcxz. */
