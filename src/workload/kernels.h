@@ -17,6 +17,8 @@
 #define RL_WORK_BASE_ISA "c"
 #endif
 
+#define RL_SELL_CONSECUTIVE (UINT32_C(1) << 31)
+
 /** A function of one vector argument, whatever its width; cast before it is called. */
 typedef void rl_vector_fn(void);
 
@@ -58,6 +60,20 @@ struct rl_kernels {
                      void *out);
     void (*stencil7)(size_t n, double c0, double c1, const void *centre, ptrdiff_t pitch,
                      ptrdiff_t plane, void *out);
+
+    /** y[i] = sum of value[k] * x[column[k]] for k in row_start[i] .. row_start[i + 1], rows from
+     * .. to: a multiply-add and three loads an entry, two more loads and a store a row. Four at a
+     * time in a vector of 4, the rest one by one; 4 adds a row. */
+    void (*spmv_csr)(size_t from, size_t to, const uint32_t *row_start, const uint32_t *column,
+                     const void *value, const void *x, void *y);
+    unsigned sell_rows; /**< rows of a chunk of spmv_sell */
+    /** The same by chunks of sell_rows rows, entries of a chunk in columns: chunk c has
+     * (chunk_start[c + 1] - chunk_start[c]) / sell_rows columns, padded with zeros; lane l of chunk
+     * c is row[c * sell_rows + l] of y, which is n_rows for lanes beyond the matrix.
+     * RL_SELL_CONSECUTIVE in a chunk's first row says that its rows follow each other. */
+    void (*spmv_sell)(size_t from, size_t to, const uint32_t *chunk_start, const uint32_t *column,
+                      const void *value, const uint32_t *row, size_t n_rows, const void *x,
+                      void *y);
 
     /** y = f(x), f taking and returning one vector of this table's width. */
     void (*map)(size_t n, const void *x, void *y, rl_vector_fn *f);

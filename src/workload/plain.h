@@ -6,6 +6,7 @@
 
 #include <roofline/value.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define RL_PLAIN_TILE 64 /**< edge of the blocks of gemm_tiled */
 
@@ -29,6 +30,9 @@ struct rl_plain {
                      void *out);
     void (*stencil7)(size_t n, double c0, double c1, const void *centre, ptrdiff_t pitch,
                      ptrdiff_t plane, void *out);
+    /** As in kernels.h, one sum a row. */
+    void (*spmv_csr)(size_t from, size_t to, const uint32_t *row_start, const uint32_t *column,
+                     const void *value, const void *x, void *y);
     /** y = exp(x) by the C library. */
     void (*exp)(size_t n, const void *x, void *y);
 };

@@ -6,8 +6,8 @@
 #include <string.h>
 
 const struct rl_workload *const rl_workloads[] = {
-    &rl_workload_axpy, &rl_workload_copy,    &rl_workload_dot,   &rl_workload_exp,
-    &rl_workload_gemm, &rl_workload_stencil, &rl_workload_triad,
+    &rl_workload_axpy, &rl_workload_copy, &rl_workload_dot,     &rl_workload_exp,
+    &rl_workload_gemm, &rl_workload_spmv, &rl_workload_stencil, &rl_workload_triad,
 };
 const unsigned rl_n_workloads = RL_COUNT_OF(rl_workloads);
 
@@ -248,11 +248,11 @@ enum rl_status rl_work_open(struct rl_work *work, const struct rl_work_config *c
     return config->workload->prepare(&work->config, &work->state, err);
 }
 
-static enum rl_status check_memory(const struct rl_work *work, struct rl_error *err)
+enum rl_status rl_work_check_memory(const struct rl_work_config *config, uint64_t need,
+                                    struct rl_error *err)
 {
-    const struct rl_workload *workload = work->config.workload;
-    uint64_t need = workload->memory(work->state);
-    uint64_t have = work->config.env ? work->config.env->memory_bytes : 0;
+    const struct rl_workload *workload = config->workload;
+    uint64_t have = config->env ? config->env->memory_bytes : 0;
     if (have == 0 || need <= have)
         return RL_OK;
     return rl_fail(err, RL_ENOMEM,
@@ -268,7 +268,7 @@ static void fill_part(void *arg, unsigned rank)
 
 enum rl_status rl_work_setup(struct rl_work *work, struct rl_team *team, struct rl_error *err)
 {
-    RL_TRY(check_memory(work, err));
+    RL_TRY(rl_work_check_memory(&work->config, work->config.workload->memory(work->state), err));
     RL_TRY(work->config.workload->allocate(work->state, err));
     if (team)
         rl_team_run(team, fill_part, work);

@@ -41,6 +41,10 @@ uint64_t rl_size_mul(uint64_t a, uint64_t b, uint64_t size);
 /** Widest instruction set that the config and the environment allow. */
 enum rl_work_isa rl_work_best_isa(const struct rl_work_config *config);
 
+/** RL_ENOMEM with both sizes when `need` bytes are more than the environment allows. */
+enum rl_status rl_work_check_memory(const struct rl_work_config *config, uint64_t need,
+                                    struct rl_error *err);
+
 /** Bytes of the last cache level before memory, all instances the process may use together;
  * 32 MiB when nothing is known. */
 uint64_t rl_work_last_cache(const struct rl_work_env *env);

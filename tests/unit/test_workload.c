@@ -50,7 +50,7 @@ static void set(struct rl_work_config *config, const char *key, const char *valu
 /* "n=3 m=5" */
 static void set_all(struct rl_work_config *config, const char *settings)
 {
-    char words[128];
+    static char words[512]; /* texts are borrowed until the next call */
     snprintf(words, sizeof words, "%s", settings);
     char *rest = words;
     for (char *word; (word = strtok_r(rest, " ", &rest));) {
@@ -144,6 +144,35 @@ static void every_stencil_sweeps(void **state)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         verify_all("stencil", sizes[i], 1);
         verify_all("stencil", sizes[i], 3);
+    }
+}
+
+static void every_spmv_multiplies(void **state)
+{
+    (void)state;
+    static const char *const sizes[] = {"pattern=laplace5 n=1",
+                                        "pattern=laplace5 n=50",
+                                        "pattern=laplace7 n=9",
+                                        "pattern=laplace27 n=8",
+                                        "pattern=random n=1",
+                                        "pattern=random n=777 sigma=1",
+                                        "pattern=random n=300 row-entries=45",
+                                        "pattern=laplace27 n=7 sigma=100000"};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        verify_all("spmv", sizes[i], 1);
+        verify_all("spmv", sizes[i], 3);
+    }
+}
+
+static void every_spmv_reads_files(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"general", "pattern", "skew", "array"};
+    for (size_t i = 0; i < 4; i++) {
+        char setting[512];
+        snprintf(setting, sizeof setting, "matrix=" SOURCE_DIR "/tests/fuzz/seeds/mtx/%s.mtx",
+                 files[i]);
+        verify_all("spmv", setting, 2);
     }
 }
 
@@ -302,6 +331,32 @@ static void a_stencil_reads_a_point_once_where_its_rows_fit(void **state)
     rl_kernel_release(&k);
 }
 
+/* 5-point Laplacian of 1000 x 1000: 5e6 - 4e3 entries of 8 + 4 bytes, 4 bytes a row, x once, y once
+ * with its write-allocate. 2000 rows of 84 bytes are 168 KiB: they stay in the L2 of 512 KiB. */
+static void spmv_moves_its_matrix_once(void **state)
+{
+    (void)state;
+    struct rl_kernel k;
+    account("spmv", "pattern=laplace5 n=1000 variant=naive", 1, &k);
+    double nnz = 5e6 - 4e3, rows = 1e6;
+    assert_true(rl_kernel_flop(&k).value == 2 * nnz);
+    assert_true(bytes_of(&k, "L1") == nnz * 20 + rows * 4 + rows * 8);
+    assert_true(bytes_of(&k, "L3") == nnz * 12 + rows * 4 + rows * 8 + 2 * rows * 8);
+    assert_true(bytes_of(&k, "DRAM") == nnz * 12 + rows * 4 + rows * 8 + 2 * rows * 8);
+    rl_kernel_release(&k);
+}
+
+static void spmv_tells_padding_from_useful_work(void **state)
+{
+    (void)state;
+    struct rl_kernel k;
+    account("spmv", "pattern=laplace27 n=9 variant=sell sigma=1", 1, &k);
+    double nnz = 25.0 * 25 * 25;
+    assert_true(k.useful_flop.value == 2 * nnz);
+    assert_true(rl_kernel_flop(&k).value > 2 * nnz);
+    rl_kernel_release(&k);
+}
+
 static void exp_counts_special_functions_not_flop(void **state)
 {
     (void)state;
@@ -435,6 +490,10 @@ int main(void)
         cmocka_unit_test(every_gemm_multiplies),
         cmocka_unit_test(every_stream_streams),
         cmocka_unit_test(every_stencil_sweeps),
+        cmocka_unit_test(every_spmv_multiplies),
+        cmocka_unit_test(every_spmv_reads_files),
+        cmocka_unit_test(spmv_moves_its_matrix_once),
+        cmocka_unit_test(spmv_tells_padding_from_useful_work),
         cmocka_unit_test(every_exp_maps),
         cmocka_unit_test(a_stencil_reads_a_point_once_where_its_rows_fit),
         cmocka_unit_test(exp_counts_special_functions_not_flop),
