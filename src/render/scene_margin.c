@@ -214,7 +214,7 @@ static double swatch_width(const struct builder *b, const struct legend_entry *e
         return e->has_marker ? 2 : 0;
     if (e->small_and_large)
         return 30;
-    return e->has_line ? 34 : e->has_marker ? 18 : 0;
+    return e->has_line ? 48 : e->has_marker ? 18 : 0;
 }
 
 static double entry_width(const struct builder *b, const struct legend_entry *e)
@@ -249,8 +249,8 @@ static void draw_swatch(struct builder *b, const struct legend_entry *e, double 
             rl_scene_marker(b, RL_ROLE_LEGEND, e->ink, e->shape, x + 0.5, y, 1, e->filled);
         return;
     }
-    double middle = x + (e->has_line ? 14 : 6);
-    struct segment s = {x, y, x + 28, y, 0};
+    double middle = x + (e->has_line ? 21 : 6);
+    struct segment s = {x, y, x + 42, y, 0};
     if (e->has_line)
         rl_scene_line(b, RL_ROLE_LEGEND, e->ink, &s, 2, e->dash);
     if (e->has_marker)
