@@ -1,0 +1,322 @@
+#include "profile/code.h"
+
+#include "base/array.h"
+#include "base/error.h"
+#include "decode/insn.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define JIT_PATH "[jit]"
+
+static enum rl_status no_memory(struct rl_error *err)
+{
+    return rl_fail(err, RL_ENOMEM, "out of memory for counted code");
+}
+
+enum rl_status tally_note(struct rl_tally *tally, struct rl_error *err, const char *fmt, ...)
+{
+    char *text = NULL;
+    va_list args;
+    va_start(args, fmt);
+    int n = vasprintf(&text, fmt, args);
+    va_end(args);
+    char **room = n < 0 ? NULL : rl_array_append(&tally->note, &tally->n_note, sizeof text);
+    if (!room) {
+        free(n < 0 ? NULL : text);
+        return no_memory(err);
+    }
+    *room = text;
+    return RL_OK;
+}
+
+static bool is_same_module(const struct rl_tally_module *m, const char *path,
+                           const struct rl_result_module *from, int32_t pid)
+{
+    if (strcmp(m->path, path) != 0 || m->pid != pid)
+        return false;
+    return pid || (m->n_build_id == from->build_id_size &&
+                   !memcmp(m->build_id, from->build_id, m->n_build_id));
+}
+
+/* The tally's module for code of a result; `from` may be NULL: memory in no mapping. */
+static enum rl_status need_module(struct code *code, struct rl_tally *tally, int32_t pid,
+                                  const struct rl_result_module *from, uint32_t *ret,
+                                  struct rl_error *err)
+{
+    bool is_jit = !from || from->is_generated;
+    const char *path = is_jit ? JIT_PATH : from->path;
+    for (*ret = 0; *ret < tally->n_module; ++*ret)
+        if (is_same_module(&tally->module[*ret], path, from, is_jit ? pid : 0))
+            return RL_OK;
+    struct rl_tally_module *m = rl_array_append(&tally->module, &tally->n_module, sizeof *m);
+    if (!m || !(m->path = strdup(path)))
+        return no_memory(err);
+    m->pid = is_jit ? pid : 0;
+    if (!is_jit && from->build_id_size <= sizeof m->build_id) {
+        memcpy(m->build_id, from->build_id, from->build_id_size);
+        m->n_build_id = from->build_id_size;
+    }
+    struct rl_symbol_module **symbols =
+        rl_array_append(&code->module, &code->n_module, sizeof *symbols);
+    if (!symbols)
+        return no_memory(err);
+    if (is_jit)
+        return rl_symbols_open_jit(code->symbols, pid, symbols, err);
+    return rl_symbols_open(code->symbols, path, m->build_id, m->n_build_id, symbols, err);
+}
+
+void code_function(const struct code *code, uint32_t module, uint64_t offset, char *name,
+                   struct rl_function *ret)
+{
+    rl_symbol_function(code->module[module], offset, ret);
+    const struct code_starts *starts = &code->starts[module];
+    if (ret->origin != RL_FUNCTION_UNKNOWN || !starts->n)
+        return;
+    size_t low = 0, high = starts->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (starts->at[middle] <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low && starts->at[low - 1] > ret->begin) {
+        ret->begin = starts->at[low - 1];
+        snprintf(name, CODE_NAME_MAX, "%s+0x%llx", rl_symbol_module_name(code->module[module]),
+                 (unsigned long long)rl_symbol_address(code->module[module], ret->begin));
+        ret->name = name;
+    }
+    if (low < starts->n && starts->at[low] < ret->end)
+        ret->end = starts->at[low];
+}
+
+/* Where the direct calls of a piece lead to, if no table knows that place. */
+static bool add_call_targets(struct code *code, uint32_t module,
+                             const struct rl_result_piece *piece)
+{
+    struct code_starts *starts = &code->starts[module];
+    struct rl_insn insn;
+    for (uint32_t done = 0; done < piece->size; done += insn.length) {
+        if (!rl_insn_decode(piece->code + done, piece->size - done, &insn))
+            break;
+        if (insn.class != RL_INSN_CALL || !(insn.flags & RL_INSN_HAS_TARGET))
+            continue;
+        uint64_t target = piece->offset + done + (uint64_t)insn.target;
+        struct rl_function function;
+        rl_symbol_function(code->module[module], target, &function);
+        if (function.origin != RL_FUNCTION_UNKNOWN)
+            continue;
+        uint64_t *room = rl_array_append(&starts->at, &starts->n, sizeof *room);
+        if (!room)
+            return false;
+        *room = target;
+    }
+    return true;
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void sort_starts(struct code_starts *starts)
+{
+    size_t n = 0;
+    if (starts->n)
+        qsort(starts->at, starts->n, sizeof *starts->at, compare_u64);
+    for (size_t i = 0; i < starts->n; i++)
+        if (!n || starts->at[n - 1] != starts->at[i])
+            starts->at[n++] = starts->at[i];
+    starts->n = n;
+}
+
+/* Bytes of whole instructions up to the first that begins at or behind `limit`. */
+static uint32_t bytes_before(const uint8_t *at, uint32_t size, uint64_t limit)
+{
+    uint32_t done = 0;
+    struct rl_insn insn;
+    while (done < size && done < limit && rl_insn_decode(at + done, size - done, &insn))
+        done += insn.length;
+    return done ? done : size;
+}
+
+/* Cut a piece of a result where functions begin. */
+static enum rl_status add_piece(struct code *code, uint32_t module, uint32_t result,
+                                uint32_t source, struct rl_error *err)
+{
+    const struct rl_result_piece *from = &code->result[result].pieces[source];
+    uint32_t skip = 0;
+    while (skip < from->size) {
+        struct rl_function function;
+        char name[CODE_NAME_MAX];
+        uint64_t offset = from->offset + skip;
+        uint32_t size = from->size - skip;
+        code_function(code, module, offset, name, &function);
+        if (function.end - offset < size)
+            size = bytes_before(from->code + skip, size, function.end - offset);
+        struct code_piece *piece = rl_array_append(&code->piece, &code->n_piece, sizeof *piece);
+        if (!piece)
+            return no_memory(err);
+        *piece = (struct code_piece){.module = module,
+                                     .result = result,
+                                     .source = source,
+                                     .skip = skip,
+                                     .begin = function.begin,
+                                     .offset = offset,
+                                     .size = size,
+                                     .is_last = skip + size == from->size};
+        skip += size;
+    }
+    return RL_OK;
+}
+
+/* Modules of one result by index, the last one being memory in no mapping. */
+struct module_map {
+    uint32_t *at; /* [result->n_modules + 1] indices in the tally */
+};
+
+static uint32_t module_of(const struct module_map *map, const struct rl_result *result,
+                          size_t piece)
+{
+    uint32_t m = result->pieces[piece].module;
+    return map->at[m == RL_RESULT_NO_MODULE ? result->n_modules : m];
+}
+
+static enum rl_status map_modules(struct code *code, struct rl_tally *tally,
+                                  const struct rl_result *result, struct module_map *ret,
+                                  struct rl_error *err)
+{
+    bool any_unknown = false;
+    if (!(ret->at = calloc(result->n_modules + 1, sizeof *ret->at)))
+        return no_memory(err);
+    for (size_t i = 0; i < result->n_modules; i++)
+        RL_TRY(need_module(code, tally, result->pid, &result->modules[i], &ret->at[i], err));
+    for (size_t i = 0; i < result->n_pieces && !any_unknown; i++)
+        any_unknown = result->pieces[i].module == RL_RESULT_NO_MODULE;
+    if (any_unknown)
+        RL_TRY(need_module(code, tally, result->pid, NULL, &ret->at[result->n_modules], err));
+    return RL_OK;
+}
+
+static enum rl_status find_starts(struct code *code, const struct module_map *map,
+                                  struct rl_error *err)
+{
+    bool *has_unknown = calloc(code->n_module + 1, sizeof *has_unknown);
+    bool ok = has_unknown != NULL;
+    for (size_t r = 0; ok && r < code->n_result; r++) {
+        const struct rl_result *result = &code->result[r];
+        for (size_t i = 0; i < result->n_pieces; i++) {
+            struct rl_function function;
+            uint32_t module = module_of(&map[r], result, i);
+            if (has_unknown[module])
+                continue;
+            rl_symbol_function(code->module[module], result->pieces[i].offset, &function);
+            has_unknown[module] = function.origin == RL_FUNCTION_UNKNOWN;
+        }
+    }
+    for (size_t r = 0; ok && r < code->n_result; r++) {
+        const struct rl_result *result = &code->result[r];
+        for (size_t i = 0; ok && i < result->n_pieces; i++) {
+            uint32_t module = module_of(&map[r], result, i);
+            if (has_unknown[module])
+                ok = add_call_targets(code, module, &result->pieces[i]);
+        }
+    }
+    for (size_t m = 0; ok && m < code->n_module; m++)
+        sort_starts(&code->starts[m]);
+    free(has_unknown);
+    return ok ? RL_OK : no_memory(err);
+}
+
+static enum rl_status add_all_pieces(struct code *code, struct rl_tally *tally,
+                                     struct module_map *map, struct rl_error *err)
+{
+    for (size_t r = 0; r < code->n_result; r++)
+        RL_TRY(map_modules(code, tally, &code->result[r], &map[r], err));
+    if (!(code->starts = calloc(code->n_module + 1, sizeof *code->starts)))
+        return no_memory(err);
+    RL_TRY(find_starts(code, map, err));
+    for (uint32_t r = 0; r < code->n_result; r++)
+        for (uint32_t i = 0; i < code->result[r].n_pieces; i++)
+            if (code->result[r].pieces[i].executions)
+                RL_TRY(add_piece(code, module_of(&map[r], &code->result[r], i), r, i, err));
+    return RL_OK;
+}
+
+static int compare_pieces(const void *a, const void *b)
+{
+    const struct code_piece *x = a, *y = b;
+    if (x->module != y->module)
+        return x->module < y->module ? -1 : 1;
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    if (x->offset != y->offset)
+        return x->offset < y->offset ? -1 : 1;
+    if (x->result != y->result)
+        return x->result < y->result ? -1 : 1;
+    return (x->source > y->source) - (x->source < y->source);
+}
+
+/* A file that is no result of ours is left out if another one is. */
+static enum rl_status read_results(const char *const *file, size_t n_file, struct rl_tally *tally,
+                                   struct code *code, struct rl_error *err)
+{
+    struct rl_error first = {0};
+    for (size_t i = 0; i < n_file; i++) {
+        struct rl_error why = {0};
+        struct rl_result result;
+        enum rl_status status = rl_result_read(file[i], &result, &why);
+        if (status == RL_EDATA) {
+            first = first.status ? first : why;
+            RL_TRY(tally_note(tally, err, "a result was left out: %s", why.text));
+            continue;
+        }
+        if (status)
+            return rl_fail(err, status, "%s", why.text);
+        struct rl_result *room = rl_array_append(&code->result, &code->n_result, sizeof *room);
+        if (!room) {
+            rl_result_release(&result);
+            return no_memory(err);
+        }
+        *room = result;
+    }
+    if (code->n_result)
+        return RL_OK;
+    return rl_fail(err, RL_EDATA, "%s", first.status ? first.text : "no results to read");
+}
+
+enum rl_status code_load(const char *const *file, size_t n_file, const char *debug_dir,
+                         struct rl_tally *tally, struct code *ret, struct rl_error *err)
+{
+    struct rl_symbols_options options = {.debug_dir = debug_dir};
+    *ret = (struct code){0};
+    RL_TRY(read_results(file, n_file, tally, ret, err));
+    RL_TRY(rl_symbols_new(&options, &ret->symbols, err));
+    struct module_map *map = calloc(ret->n_result, sizeof *map);
+    enum rl_status status = map ? add_all_pieces(ret, tally, map, err) : no_memory(err);
+    for (size_t i = 0; map && i < ret->n_result; i++)
+        free(map[i].at);
+    free(map);
+    RL_TRY(status);
+    if (ret->n_piece)
+        qsort(ret->piece, ret->n_piece, sizeof *ret->piece, compare_pieces);
+    return RL_OK;
+}
+
+void code_release(struct code *code)
+{
+    for (size_t i = 0; i < code->n_result; i++)
+        rl_result_release(&code->result[i]);
+    free(code->result);
+    free(code->piece);
+    for (size_t i = 0; code->starts && i < code->n_module; i++)
+        free(code->starts[i].at);
+    free(code->starts);
+    free(code->module);
+    rl_symbols_free(code->symbols);
+    *code = (struct code){0};
+}

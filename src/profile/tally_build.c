@@ -1,0 +1,478 @@
+#include "base/array.h"
+#include "base/error.h"
+#include "count/engine/result_format.h"
+#include "decode/flow.h"
+#include "profile/code.h"
+#include "profile/sums.h"
+#include "profile/tally.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct builder {
+    struct rl_tally *tally;
+    struct code code;
+    bool loops;
+    struct rl_tally_unit *loop; /* [n_loop] parents are indices here until all are known */
+    size_t n_loop;
+    struct sums program;
+};
+
+static enum rl_status no_memory(struct rl_error *err)
+{
+    return rl_fail(err, RL_ENOMEM, "out of memory for counts");
+}
+
+/* --- one function --- */
+
+struct function {
+    uint32_t module, unit; /* indices in the tally */
+    struct rl_function symbol;
+    char name[CODE_NAME_MAX];       /* `symbol.name` may point here */
+    const struct code_piece *piece; /* [n_piece] */
+    size_t n_piece;
+    struct rl_flow flow;
+    struct sums *sums; /* [1 + n_loops]: of everything, then of each loop itself */
+    size_t n_sums;
+};
+
+static const uint8_t *piece_code(const struct builder *b, const struct code_piece *piece)
+{
+    return b->code.result[piece->result].pieces[piece->source].code + piece->skip;
+}
+
+static enum rl_status build_flow(const struct builder *b, struct function *f, struct rl_error *err)
+{
+    struct rl_flow_block *blocks = calloc(f->n_piece + 1, sizeof *blocks);
+    if (!blocks)
+        return no_memory(err);
+    for (size_t i = 0; i < f->n_piece; i++) {
+        const struct code_piece *piece = &f->piece[i];
+        const struct rl_result_piece *from = &b->code.result[piece->result].pieces[piece->source];
+        blocks[i] = (struct rl_flow_block){.offset = piece->offset,
+                                           .code = piece_code(b, piece),
+                                           .size = piece->size,
+                                           .executions = from->executions,
+                                           .has_next = piece->is_last && from->has_next,
+                                           .next = from->next,
+                                           .to_next = from->to_next};
+    }
+    enum rl_status status = rl_flow_build(blocks, f->n_piece, f->symbol.begin, &f->flow, err);
+    free(blocks);
+    return status;
+}
+
+static enum rl_status sum_flow(struct function *f, struct rl_error *err)
+{
+    for (size_t i = 0; i < f->flow.n_insns; i++) {
+        const struct rl_flow_insn *insn = &f->flow.insns[i];
+        if (!sums_add(&f->sums[0], &insn->insn, insn->executions))
+            return no_memory(err);
+        if (insn->loop != RL_FLOW_NO_LOOP &&
+            !sums_add(&f->sums[1 + insn->loop], &insn->insn, insn->executions))
+            return no_memory(err);
+    }
+    return RL_OK;
+}
+
+static bool sum_bytes(struct sums *sums, const uint8_t *code, uint32_t size, uint64_t executions)
+{
+    for (uint32_t done = 0; done < size;) {
+        struct rl_insn insn;
+        bool ok = rl_insn_decode(code + done, size - done, &insn);
+        if (!sums_add(sums, &insn, executions))
+            return false;
+        if (!ok)
+            break;
+        done += insn.length;
+    }
+    return true;
+}
+
+/* Generated code may have held different instructions at different times: no flow to speak of. */
+static enum rl_status sum_pieces(const struct builder *b, struct function *f, struct rl_error *err)
+{
+    for (size_t i = 0; i < f->n_piece; i++) {
+        const struct code_piece *p = &f->piece[i];
+        uint64_t executions = b->code.result[p->result].pieces[p->source].executions;
+        if (!sum_bytes(&f->sums[0], piece_code(b, p), p->size, executions))
+            return no_memory(err);
+    }
+    return RL_OK;
+}
+
+static enum rl_status set_place(struct rl_symbol_module *module, uint64_t offset,
+                                struct rl_kernel *kernel, struct rl_error *err)
+{
+    struct rl_source_line line;
+    RL_TRY(rl_string_set(&kernel->module, rl_symbol_module_name(module), err));
+    if (!rl_symbol_line(module, offset, &line))
+        return RL_OK;
+    kernel->line = line.line;
+    return rl_string_set(&kernel->file, line.file, err);
+}
+
+static enum rl_status add_function_unit(struct builder *b, struct function *f, struct rl_error *err)
+{
+    struct rl_tally *tally = b->tally;
+    struct rl_symbol_module *module = b->code.module[f->module];
+    struct rl_tally_unit *unit = rl_array_append(&tally->unit, &tally->n_unit, sizeof *unit);
+    if (!unit)
+        return no_memory(err);
+    f->unit = (uint32_t)(tally->n_unit - 1);
+    unit->kind = RL_KIND_FUNCTION;
+    unit->module = f->module;
+    unit->function = f->unit;
+    unit->parent = RL_TALLY_NONE;
+    unit->begin = f->symbol.begin;
+    unit->end = f->symbol.end;
+    struct rl_kernel *kernel = &unit->kernel;
+    kernel->kind = RL_KIND_FUNCTION;
+    RL_TRY(rl_string_set(&kernel->name, f->symbol.name, err));
+    RL_TRY(set_place(module, f->symbol.begin, kernel, err));
+    if (f->flow.entered_known)
+        kernel->calls = rl_value((double)f->flow.entered, RL_SOURCE_COUNTED, 0);
+    else
+        RL_TRY(rl_missing_add(&kernel->missing, "calls",
+                              "block counts do not say how often it was entered", err));
+    RL_TRY(sums_fill(&f->sums[0], kernel, err));
+    return sums_merge(&b->program, &f->sums[0]) ? RL_OK : no_memory(err);
+}
+
+/* "function:line", or where it begins; the second of one name gets a number. */
+static enum rl_status name_loop(const struct builder *b, const struct function *f, size_t first,
+                                struct rl_kernel *kernel, uint64_t header, struct rl_error *err)
+{
+    char *name = NULL;
+    unsigned same = 1;
+    struct rl_symbol_module *module = b->code.module[f->module];
+    int n;
+    if (kernel->line)
+        n = asprintf(&name, "%s:%u", f->symbol.name, kernel->line);
+    else if (f->symbol.linkage_name)
+        n = asprintf(&name, "%s+0x%" PRIx64, f->symbol.name, header - f->symbol.begin);
+    else
+        n = asprintf(&name, "%s+0x%" PRIx64, rl_symbol_module_name(module),
+                     rl_symbol_address(module, header));
+    if (n < 0)
+        return no_memory(err);
+    for (size_t i = first; i + 1 < b->n_loop; i++) {
+        const struct rl_kernel *other = &b->loop[i].kernel;
+        same += kernel->line && other->line == kernel->line;
+    }
+    if (same > 1) {
+        char *numbered = NULL;
+        n = asprintf(&numbered, "%s#%u", name, same);
+        free(name);
+        if (n < 0)
+            return no_memory(err);
+        name = numbered;
+    }
+    kernel->name = name;
+    return RL_OK;
+}
+
+static enum rl_status describe_loop(const struct rl_flow_loop *loop, struct rl_kernel *kernel,
+                                    struct rl_error *err)
+{
+    char text[32];
+    if (loop->entries_known)
+        kernel->calls = rl_value((double)loop->entries, RL_SOURCE_COUNTED, 0);
+    else
+        RL_TRY(rl_missing_add(&kernel->missing, "calls",
+                              "block counts do not say how often it was entered", err));
+    if (loop->iterations_known) {
+        snprintf(text, sizeof text, "%" PRIu64, loop->iterations);
+        RL_TRY(rl_kernel_set_parameter(kernel, "iterations", text, err));
+    }
+    if (loop->irreducible)
+        RL_TRY(rl_kernel_set_parameter(kernel, "irreducible", "yes", err));
+    return RL_OK;
+}
+
+static enum rl_status add_loop_units(struct builder *b, const struct function *f,
+                                     struct rl_error *err)
+{
+    struct rl_symbol_module *module = b->code.module[f->module];
+    size_t first = b->n_loop;
+    for (size_t i = 0; i < f->flow.n_loops; i++) {
+        const struct rl_flow_loop *loop = &f->flow.loops[i];
+        struct rl_tally_unit *unit = rl_array_append(&b->loop, &b->n_loop, sizeof *unit);
+        if (!unit)
+            return no_memory(err);
+        unit->kind = RL_KIND_LOOP;
+        unit->module = f->module;
+        unit->function = f->unit;
+        unit->parent =
+            loop->parent == RL_FLOW_NO_LOOP ? RL_TALLY_NONE : (uint32_t)first + loop->parent;
+        unit->begin = loop->begin;
+        unit->end = loop->end;
+        struct rl_kernel *kernel = &unit->kernel;
+        kernel->kind = RL_KIND_LOOP;
+        kernel->depth = loop->depth;
+        RL_TRY(rl_string_set(&kernel->group, f->symbol.name, err));
+        RL_TRY(set_place(module, loop->header, kernel, err));
+        RL_TRY(name_loop(b, f, first, kernel, loop->header, err));
+        RL_TRY(describe_loop(loop, kernel, err));
+        RL_TRY(sums_fill(&f->sums[1 + i], kernel, err));
+    }
+    return RL_OK;
+}
+
+static enum rl_status tally_function(struct builder *b, struct function *f, struct rl_error *err)
+{
+    bool has_flow = !b->tally->module[f->module].pid;
+    if (has_flow)
+        RL_TRY(build_flow(b, f, err));
+    f->n_sums = 1 + f->flow.n_loops;
+    f->sums = calloc(f->n_sums, sizeof *f->sums);
+    if (!f->sums)
+        return no_memory(err);
+    RL_TRY(has_flow ? sum_flow(f, err) : sum_pieces(b, f, err));
+    RL_TRY(add_function_unit(b, f, err));
+    return b->loops ? add_loop_units(b, f, err) : RL_OK;
+}
+
+static enum rl_status tally_functions(struct builder *b, struct rl_error *err)
+{
+    const struct code *code = &b->code;
+    for (size_t i = 0; i < code->n_piece;) {
+        struct function f = {.module = code->piece[i].module, .piece = &code->piece[i]};
+        while (i < code->n_piece && code->piece[i].module == f.module &&
+               code->piece[i].begin == f.piece->begin) {
+            f.n_piece++;
+            i++;
+        }
+        code_function(code, f.module, f.piece->offset, f.name, &f.symbol);
+        enum rl_status status = tally_function(b, &f, err);
+        rl_flow_release(&f.flow);
+        for (size_t k = 0; f.sums && k < f.n_sums; k++)
+            sums_release(&f.sums[k]);
+        free(f.sums);
+        RL_TRY(status);
+    }
+    return RL_OK;
+}
+
+/* Loops go behind the functions. */
+static enum rl_status append_loops(struct builder *b, struct rl_error *err)
+{
+    struct rl_tally *tally = b->tally;
+    tally->n_function = tally->n_unit;
+    for (size_t i = 0; i < b->n_loop; i++) {
+        struct rl_tally_unit *unit = rl_array_append(&tally->unit, &tally->n_unit, sizeof *unit);
+        if (!unit)
+            return no_memory(err);
+        *unit = b->loop[i];
+        memset(&b->loop[i].kernel, 0, sizeof b->loop[i].kernel); /* moved */
+        if (unit->parent != RL_TALLY_NONE)
+            unit->parent += (uint32_t)tally->n_function;
+    }
+    return RL_OK;
+}
+
+/* --- regions --- */
+
+/* Executions of a piece inside region `r` or any nested in it. */
+static uint64_t inclusive_executions(const struct rl_result *result, uint32_t r, size_t piece)
+{
+    uint64_t sum = 0;
+    for (uint32_t k = r; k < result->n_regions; k++) {
+        uint32_t at = k;
+        while (at > r && at != UINT32_MAX)
+            at = result->regions[at].parent;
+        if (at == r && result->regions[k].executions)
+            sum += result->regions[k].executions[piece];
+    }
+    return sum;
+}
+
+static struct rl_tally_region *need_region(struct rl_tally *tally, const char *name)
+{
+    for (size_t i = 0; i < tally->n_region; i++)
+        if (!strcmp(tally->region[i].name, name))
+            return &tally->region[i];
+    struct rl_tally_region *region =
+        rl_array_append(&tally->region, &tally->n_region, sizeof *region);
+    if (!region || !(region->name = strdup(name)) || !(region->kernel.name = strdup(name)))
+        return NULL;
+    region->kernel.kind = RL_KIND_REGION;
+    return region;
+}
+
+/* Does a region of the same name enclose it? Then it is counted there already. */
+static bool is_recursive(const struct rl_result *result, uint32_t r)
+{
+    for (uint32_t at = result->regions[r].parent; at != UINT32_MAX; at = result->regions[at].parent)
+        if (!strcmp(result->regions[at].name, result->regions[r].name))
+            return true;
+    return false;
+}
+
+static enum rl_status sum_region(const struct rl_result *result, uint32_t r, struct sums *sums,
+                                 struct rl_error *err)
+{
+    for (size_t i = 0; i < result->n_pieces; i++) {
+        uint64_t executions = inclusive_executions(result, r, i);
+        if (executions &&
+            !sum_bytes(sums, result->pieces[i].code, result->pieces[i].size, executions))
+            return no_memory(err);
+    }
+    return RL_OK;
+}
+
+static enum rl_status tally_regions(struct builder *b, struct rl_error *err)
+{
+    for (size_t i = 0; i < b->code.n_result; i++)
+        for (uint32_t r = 0; r < b->code.result[i].n_regions; r++)
+            if (!need_region(b->tally, b->code.result[i].regions[r].name))
+                return no_memory(err);
+    for (size_t k = 0; k < b->tally->n_region; k++) {
+        struct rl_tally_region *region = &b->tally->region[k];
+        struct sums sums = {0};
+        uint64_t entries = 0;
+        enum rl_status status = RL_OK;
+        for (size_t i = 0; i < b->code.n_result && !status; i++) {
+            const struct rl_result *result = &b->code.result[i];
+            for (uint32_t r = 0; r < result->n_regions && !status; r++) {
+                if (strcmp(result->regions[r].name, region->name) != 0)
+                    continue;
+                entries += result->regions[r].entries;
+                if (!is_recursive(result, r))
+                    status = sum_region(result, r, &sums, err);
+            }
+        }
+        region->kernel.calls = rl_value((double)entries, RL_SOURCE_COUNTED, 0);
+        if (!status)
+            status = sums_fill(&sums, &region->kernel, err);
+        sums_release(&sums);
+        RL_TRY(status);
+    }
+    return RL_OK;
+}
+
+/* --- the whole --- */
+
+static const char *reason_text(uint32_t reason)
+{
+    switch (reason) {
+    case RLE_UNCOUNTED_DETACHED:
+        return "ran on uncounted";
+    case RLE_UNCOUNTED_CAPACITY:
+        return "outgrew the counters";
+    case RLE_UNCOUNTED_NATIVE:
+        return "ran generated code uncounted";
+    case RLE_UNCOUNTED_CHILD:
+        return "started a program that could not be followed";
+    case RLE_UNCOUNTED_RUNTIME:
+        return "was loaded uncounted";
+    default:
+        return "was not counted in full";
+    }
+}
+
+/* Start-up by the dynamic loader is always uncounted and of no interest. */
+static enum rl_status note_uncounted(struct builder *b, const struct rl_result *result,
+                                     double *uncounted_ns, struct rl_error *err)
+{
+    for (size_t i = 0; i < result->n_uncounted; i++) {
+        const struct rl_result_uncounted *u = &result->uncounted[i];
+        if (u->reason == RLE_UNCOUNTED_RUNTIME)
+            continue;
+        if (u->end_ns > u->begin_ns)
+            *uncounted_ns += (double)(u->end_ns - u->begin_ns);
+        if (u->reason == RLE_UNCOUNTED_DETACHED || u->reason == RLE_UNCOUNTED_CHILD)
+            b->tally->any_process_failed = true;
+        RL_TRY(tally_note(b->tally, err, "process %d %s%s%s", (int)result->pid,
+                          reason_text(u->reason), u->detail[0] ? ": " : "", u->detail));
+    }
+    return RL_OK;
+}
+
+static enum rl_status note_state(struct builder *b, const struct rl_result *result,
+                                 struct rl_error *err)
+{
+    if (result->state == RLE_STATE_FAILED || result->state == RLE_STATE_DETACHED) {
+        b->tally->any_process_failed = true;
+        RL_TRY(tally_note(b->tally, err, "process %d %s: %s", (int)result->pid,
+                          result->state == RLE_STATE_FAILED ? "was ended by the counting engine"
+                                                            : "ran on uncounted",
+                          result->message[0] ? result->message : "no reason was left"));
+    }
+    if (result->problem[0])
+        RL_TRY(tally_note(b->tally, err, "the result of process %d is damaged: %s",
+                          (int)result->pid, result->problem));
+    if (result->uncounted_blocks)
+        RL_TRY(tally_note(b->tally, err,
+                          "process %d: %" PRIu64 " blocks of code were not counted, the counters "
+                          "were used up",
+                          (int)result->pid, result->uncounted_blocks));
+    return RL_OK;
+}
+
+static enum rl_status note_sums(const struct builder *b, struct rl_error *err)
+{
+    const struct sums *s = &b->program;
+    if (s->masked_flop && s->flop)
+        RL_TRY(tally_note(b->tally, err,
+                          "%.3g %% of the FLOP are in instructions under a mask; all their lanes "
+                          "are counted, an upper bound",
+                          100.0 * (double)s->masked_flop / (double)s->flop));
+    if (s->tile_ops)
+        RL_TRY(tally_note(b->tally, err,
+                          "AMX instructions are counted as if every tile were full (16 rows of 64 "
+                          "bytes), an upper bound"));
+    if (s->undecodable)
+        RL_TRY(tally_note(b->tally, err, "%" PRIu64 " executions of code that could not be decoded",
+                          s->undecodable));
+    return RL_OK;
+}
+
+static enum rl_status finish(struct builder *b, struct rl_error *err)
+{
+    double counted_ns = 0, uncounted_ns = 0;
+    for (size_t i = 0; i < b->code.n_result; i++) {
+        const struct rl_result *result = &b->code.result[i];
+        if (result->end_ns > result->start_ns)
+            counted_ns += (double)(result->end_ns - result->start_ns);
+        RL_TRY(note_state(b, result, err));
+        RL_TRY(note_uncounted(b, result, &uncounted_ns, err));
+    }
+    if (uncounted_ns > 0)
+        b->tally->uncounted_share = uncounted_ns / (counted_ns + uncounted_ns);
+    RL_TRY(note_sums(b, err));
+    b->tally->program.kind = RL_KIND_PROGRAM;
+    RL_TRY(rl_string_set(&b->tally->program.name, "program", err));
+    return sums_fill(&b->program, &b->tally->program, err);
+}
+
+static enum rl_status build(struct builder *b, const char *const *file, size_t n_file,
+                            const char *debug_dir, struct rl_error *err)
+{
+    RL_TRY(code_load(file, n_file, debug_dir, b->tally, &b->code, err));
+    RL_TRY(tally_functions(b, err));
+    RL_TRY(append_loops(b, err));
+    RL_TRY(tally_regions(b, err));
+    return finish(b, err);
+}
+
+enum rl_status rl_tally_build(const char *const *file, size_t n_file,
+                              const struct rl_tally_options *options, struct rl_tally *ret,
+                              struct rl_error *err)
+{
+    struct rl_tally tally = {0};
+    struct builder b = {.tally = &tally, .loops = options ? options->loops : true};
+    enum rl_status status = build(&b, file, n_file, options ? options->debug_dir : NULL, err);
+    for (size_t i = 0; i < b.n_loop; i++)
+        rl_kernel_release(&b.loop[i].kernel);
+    free(b.loop);
+    sums_release(&b.program);
+    code_release(&b.code);
+    if (status)
+        rl_tally_release(&tally);
+    else
+        *ret = tally;
+    return status;
+}

@@ -1,0 +1,389 @@
+/* Counted code becomes functions, loops and regions with their operations and bytes. */
+#include "profile/tally.h"
+
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../support/cmocka_all.h"
+#include "../support/result_image.h"
+
+/* A kernel whose every byte is known: outer loop around an inner one that multiplies and adds.
+ *
+ * [ 0] mov   $8, %edx           5 bytes
+ * [ 5] mov   $16, %ecx          5   outer head
+ * [10] movsd (%rsi), %xmm0      4   inner head: loads 8
+ * [14] mulsd (%rdi), %xmm0      4   loads 8, fp64 mul
+ * [18] addsd %xmm0, %xmm1       4   fp64 add
+ * [22] dec   %ecx               2
+ * [24] jne   10                 2
+ * [26] movsd %xmm1, (%rdi)      4   stores 8
+ * [30] dec   %edx               2
+ * [32] jne   5                  2
+ * [34] ret                      1   loads 8 */
+__asm__(".text\n"
+        ".globl rl_test_kernel\n"
+        ".type rl_test_kernel, @function\n"
+        "rl_test_kernel:\n"
+        "  movl $8, %edx\n"
+        "1: movl $16, %ecx\n"
+        "2: movsd (%rsi), %xmm0\n"
+        "  mulsd (%rdi), %xmm0\n"
+        "  addsd %xmm0, %xmm1\n"
+        "  decl %ecx\n"
+        "  jne 2b\n"
+        "  movsd %xmm1, (%rdi)\n"
+        "  decl %edx\n"
+        "  jne 1b\n"
+        "  ret\n"
+        ".size rl_test_kernel, . - rl_test_kernel\n"
+        ".globl rl_test_after\n"
+        ".type rl_test_after, @function\n"
+        "rl_test_after:\n"
+        "  vfmadd231pd %zmm1, %zmm2, %zmm3{%k1}\n"
+        "  rep stosb\n"
+        "  ret\n"
+        ".size rl_test_after, . - rl_test_after\n");
+
+extern const uint8_t rl_test_kernel[], rl_test_after[];
+
+enum { CALLS = 3, OUTER = 8, INNER = 16, SIZE = 35 };
+
+struct fixture {
+    uint64_t offset; /* of rl_test_kernel in this file */
+    char path[64];
+};
+
+static int find_code(struct dl_phdr_info *info, size_t size, void *data)
+{
+    (void)size;
+    uintptr_t address = (uintptr_t)rl_test_kernel;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+        uintptr_t begin = info->dlpi_addr + ph->p_vaddr;
+        if (ph->p_type == PT_LOAD && address >= begin && address < begin + ph->p_memsz) {
+            *(uint64_t *)data = ph->p_offset + (address - begin);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+    strcpy(fixture.path, "/tmp/rl_tally_XXXXXX");
+    int fd = mkstemp(fixture.path);
+    *state = &fixture;
+    return fd < 0 || close(fd) || !dl_iterate_phdr(find_code, &fixture.offset);
+}
+
+static int tear_down(void **state)
+{
+    return unlink(((struct fixture *)*state)->path);
+}
+
+/* The kernel's blocks as the engine finds them: entered thrice. */
+static void add_kernel(struct result_image *image, uint32_t module, uint64_t address)
+{
+    uint32_t first = image_block(image, module, address, rl_test_kernel, 26, 7, 2);
+    image_block(image, module, address + 26, rl_test_kernel + 26, 8, 3, 3);
+    image_block(image, module, address + 34, rl_test_kernel + 34, 1, 1, RLE_NONE);
+    image_fragment(image, first, 1);
+    first = image_block(image, module, address + 10, rl_test_kernel + 10, 16, 5, RLE_NONE);
+    image_fragment(image, first, 4);
+    first = image_block(image, module, address + 26, rl_test_kernel + 26, 8, 3, 6);
+    image_block(image, module, address + 34, rl_test_kernel + 34, 1, 1, RLE_NONE);
+    image_fragment(image, first, 5);
+    first = image_block(image, module, address + 5, rl_test_kernel + 5, 21, 6, RLE_NONE);
+    image_fragment(image, first, 7);
+}
+
+/* Fragment by fragment: the first pass enters with the prologue and leaves for the inner head;
+ * later passes of the outer loop come back to its head. */
+static void kernel_counters(uint64_t calls, uint64_t *ret)
+{
+    memset(ret, 0, 8 * sizeof *ret);
+    ret[1] = calls;                       /* prologue, first inner pass … */
+    ret[2] = calls;                       /* … always goes round */
+    ret[4] = calls * OUTER * (INNER - 1); /* inner passes */
+    ret[5] = calls * OUTER;               /* behind the inner loop … */
+    ret[6] = calls * (OUTER - 1);         /* … and back to the outer head */
+    ret[7] = calls * (OUTER - 1);
+}
+
+static void build(struct fixture *f, const struct result_image *image,
+                  const struct rl_tally_options *options, struct rl_tally *ret)
+{
+    struct rl_error err = {0};
+    FILE *file = fopen(f->path, "wb");
+    fwrite(image->data, 1, sizeof image->data, file);
+    fclose(file);
+    const char *path = f->path;
+    if (rl_tally_build(&path, 1, options, ret, &err))
+        fail_msg("%s", err.text);
+}
+
+static const struct rl_tally_unit *unit_named(const struct rl_tally *tally, const char *name)
+{
+    for (size_t i = 0; i < tally->n_unit; i++)
+        if (!strcmp(tally->unit[i].kernel.name, name))
+            return &tally->unit[i];
+    fail_msg("no unit is called %s", name);
+    return NULL;
+}
+
+static double ops_of(const struct rl_kernel *kernel, enum rl_precision precision,
+                     enum rl_op_class op, const char *isa)
+{
+    for (size_t i = 0; i < kernel->n_ops; i++)
+        if (kernel->ops[i].precision == precision && kernel->ops[i].op == op &&
+            !strcmp(kernel->ops[i].isa, isa))
+            return kernel->ops[i].count.value;
+    return 0;
+}
+
+static const char *parameter(const struct rl_kernel *kernel, const char *key)
+{
+    for (size_t i = 0; i < kernel->n_parameter; i++)
+        if (!strcmp(kernel->parameter[i].key, key))
+            return kernel->parameter[i].value;
+    return "";
+}
+
+static void kernel_image(const struct fixture *f, struct result_image *image)
+{
+    image_init(image);
+    image_module(image, "/proc/self/exe", 0x400000, 1u << 24, 0);
+    add_kernel(image, 0, 0x400000 + f->offset);
+}
+
+static void a_function_has_its_operations_bytes_and_calls(void **state)
+{
+    struct fixture *f = *state;
+    static struct result_image image;
+    struct rl_tally tally;
+    uint64_t counters[8];
+    kernel_image(f, &image);
+    kernel_counters(CALLS, counters);
+    image_counters(&image, 0, 0, counters, 8);
+    build(f, &image, NULL, &tally);
+    assert_int_equal(tally.n_function, 1);
+    const struct rl_tally_unit *unit = unit_named(&tally, "rl_test_kernel");
+    const struct rl_kernel *k = &unit->kernel;
+    assert_int_equal(unit->begin, f->offset);
+    assert_int_equal(unit->end, f->offset + SIZE);
+    assert_true(k->calls.value == CALLS);
+    assert_int_equal(k->calls.source, RL_SOURCE_COUNTED);
+    double passes = CALLS * OUTER * INNER;
+    assert_true(ops_of(k, RL_FP64, RL_OP_MUL, "scalar") == passes);
+    assert_true(ops_of(k, RL_FP64, RL_OP_ADD, "scalar") == passes);
+    assert_true(rl_kernel_flop(k).value == 2 * passes);
+    assert_true(rl_known(rl_kernel_iop(k)) && rl_kernel_iop(k).value == 0);
+    assert_true(k->load_bytes.value == 16 * passes + 8 * CALLS);
+    assert_true(k->store_bytes.value == 8 * CALLS * OUTER);
+    const struct rl_traffic *l1 = rl_kernel_find_traffic(k, "L1");
+    assert_non_null(l1);
+    assert_true(l1->bytes.value == k->load_bytes.value + k->store_bytes.value);
+    assert_true(rl_kernel_flop(&tally.program).value == 2 * passes);
+    assert_int_equal(k->missing.n, 0);
+    assert_true(tally.uncounted_share == 0);
+    rl_tally_release(&tally);
+}
+
+static void loops_nest_and_hold_their_own_code_only(void **state)
+{
+    struct fixture *f = *state;
+    static struct result_image image;
+    struct rl_tally tally;
+    uint64_t counters[8];
+    kernel_image(f, &image);
+    kernel_counters(CALLS, counters);
+    image_counters(&image, 0, 0, counters, 8);
+    build(f, &image, NULL, &tally);
+    assert_int_equal(tally.n_unit, 3);
+    const struct rl_tally_unit *outer = &tally.unit[1], *inner = &tally.unit[2];
+    assert_int_equal(outer->begin, f->offset + 5);
+    assert_int_equal(outer->end, f->offset + 34);
+    assert_int_equal(inner->begin, f->offset + 10);
+    assert_int_equal(inner->parent, 1);
+    assert_int_equal(inner->function, 0);
+    assert_int_equal(inner->kernel.depth, 2);
+    assert_true(outer->kernel.calls.value == CALLS);
+    assert_true(inner->kernel.calls.value == CALLS * OUTER);
+    assert_string_equal(parameter(&inner->kernel, "iterations"), "384");
+    assert_true(rl_kernel_flop(&inner->kernel).value == 2 * CALLS * OUTER * INNER);
+    assert_true(rl_kernel_flop(&outer->kernel).value == 0);
+    assert_true(outer->kernel.store_bytes.value == 8 * CALLS * OUTER);
+    assert_true(inner->kernel.store_bytes.value == 0);
+    assert_string_equal(inner->kernel.group, "rl_test_kernel");
+    assert_string_not_equal(inner->kernel.name, outer->kernel.name);
+    uint32_t function, loop;
+    rl_tally_find(&tally, 0, f->offset + 14, &function, &loop);
+    assert_int_equal(function, 0);
+    assert_int_equal(loop, 2);
+    rl_tally_find(&tally, 0, f->offset + 26, &function, &loop);
+    assert_int_equal(loop, 1);
+    rl_tally_release(&tally);
+    build(f, &image, &(struct rl_tally_options){.loops = false}, &tally);
+    assert_int_equal(tally.n_unit, 1);
+    rl_tally_release(&tally);
+}
+
+static void regions_include_those_nested_in_them(void **state)
+{
+    struct fixture *f = *state;
+    static struct result_image image;
+    struct rl_tally tally;
+    uint64_t counters[8];
+    kernel_image(f, &image);
+    const struct rle_result_region outer = {.name = image_string(&image, "step"),
+                                            .parent = RLE_NONE,
+                                            .entries = 5},
+                                   inner = {.name = image_string(&image, "solve"),
+                                            .parent = 0,
+                                            .entries = 2},
+                                   again = {.name = outer.name, .parent = 1, .entries = 1};
+    image_add(&image, RLE_SECTION_REGIONS, &outer, sizeof outer);
+    image_add(&image, RLE_SECTION_REGIONS, &inner, sizeof inner);
+    image_add(&image, RLE_SECTION_REGIONS, &again, sizeof again);
+    for (uint32_t region = 0; region <= 3; region++) {
+        kernel_counters(1u << region, counters);
+        image_counters(&image, 0, region, counters, 8);
+    }
+    build(f, &image, NULL, &tally);
+    assert_int_equal(tally.n_region, 2);
+    double flop = 2.0 * OUTER * INNER;
+    assert_string_equal(tally.region[0].name, "step");
+    assert_true(rl_kernel_flop(&tally.region[0].kernel).value == (2 + 4 + 8) * flop);
+    assert_true(rl_kernel_flop(&tally.region[1].kernel).value == (4 + 8) * flop);
+    assert_true(tally.region[0].kernel.calls.value == 6);
+    assert_true(rl_kernel_flop(&tally.program).value == (1 + 2 + 4 + 8) * flop);
+    rl_tally_release(&tally);
+}
+
+static void masks_and_string_instructions_are_pointed_out(void **state)
+{
+    struct fixture *f = *state;
+    static struct result_image image;
+    struct rl_tally tally;
+    image_init(&image);
+    image_module(&image, "/proc/self/exe", 0x400000, 1u << 24, 0);
+    uint32_t first =
+        image_block(&image, 0, 0x400000 + f->offset + SIZE, rl_test_after, 9, 3, RLE_NONE);
+    image_fragment(&image, first, 1);
+    image_counters(&image, 0, 0, (uint64_t[]){0, 10}, 2);
+    build(f, &image, NULL, &tally);
+    const struct rl_kernel *k = &unit_named(&tally, "rl_test_after")->kernel;
+    assert_true(ops_of(k, RL_FP64, RL_OP_FMA, "avx512") == 80);
+    assert_true(rl_kernel_flop(k).value == 160);
+    assert_string_equal(parameter(k, "masked_flop_share"), "1");
+    assert_int_equal(k->missing.n, 1);
+    assert_non_null(strstr(k->missing.item[0].why, "10 executions of repeated string"));
+    assert_true(k->store_bytes.value == 0);
+    assert_int_equal(tally.n_note, 1);
+    assert_non_null(strstr(tally.note[0], "under a mask"));
+    rl_tally_release(&tally);
+}
+
+/* No file to look names up in: functions begin where calls lead. */
+static void code_without_tables_is_divided_by_its_calls(void **state)
+{
+    struct fixture *f = *state;
+    static struct result_image image;
+    struct rl_tally tally;
+    uint64_t counters[10];
+    static const uint8_t caller[] = {0xe8, 0x1b, 0, 0, 0, 0xc3}; /* call 0x1020; ret */
+    image_init(&image);
+    image_module(&image, "/nonexistent/app", 0x400000, 1u << 24, 0);
+    add_kernel(&image, 0, 0x400000 + 0x1020);
+    uint32_t first = image_block(&image, 0, 0x400000 + 0x1000, caller, 6, 2, RLE_NONE);
+    image_fragment(&image, first, 8);
+    kernel_counters(CALLS, counters);
+    counters[8] = CALLS;
+    image_counters(&image, 0, 0, counters, 9);
+    build(f, &image, NULL, &tally);
+    assert_int_equal(tally.n_function, 2);
+    const struct rl_tally_unit *unit = unit_named(&tally, "app+0x1020");
+    assert_int_equal(unit->begin, 0x1020);
+    assert_true(rl_kernel_flop(&unit->kernel).value == 2 * CALLS * OUTER * INNER);
+    assert_int_equal(unit_named(&tally, "app+0x102a")->kernel.depth, 2);
+    assert_int_equal(rl_tally_find_module(&tally, "/nonexistent/app", NULL, 0), 0);
+    rl_tally_release(&tally);
+}
+
+static void generated_code_is_kept_apart_by_process(void **state)
+{
+    struct fixture *f = *state;
+    static struct result_image image;
+    struct rl_tally tally;
+    uint64_t counters[8];
+    image_init(&image);
+    image_module(&image, "", 0x400000, 1u << 24, 0);
+    add_kernel(&image, 0, 0x401000);
+    kernel_counters(CALLS, counters);
+    image_counters(&image, 0, 0, counters, 8);
+    build(f, &image, NULL, &tally);
+    assert_string_equal(tally.module[0].path, "[jit]");
+    assert_int_equal(tally.module[0].pid, 100);
+    assert_int_equal(tally.n_unit, 1);
+    assert_true(rl_kernel_flop(&tally.unit[0].kernel).value == 2 * CALLS * OUTER * INNER);
+    rl_tally_release(&tally);
+}
+
+static void failures_of_the_engine_are_told(void **state)
+{
+    struct fixture *f = *state;
+    static struct result_image image;
+    struct rl_tally tally;
+    kernel_image(f, &image);
+    struct rle_result_header *header = image_header(&image);
+    header->state = RLE_STATE_DETACHED;
+    strcpy(header->message, "it uses what is not understood");
+    const struct rle_result_uncounted u = {.reason = RLE_UNCOUNTED_DETACHED,
+                                           .begin_ns = 2000,
+                                           .end_ns = 3000,
+                                           .detail = image_string(&image, "details")};
+    image_add(&image, RLE_SECTION_UNCOUNTED, &u, sizeof u);
+    build(f, &image, NULL, &tally);
+    assert_true(tally.any_process_failed);
+    assert_true(tally.uncounted_share == 0.5);
+    assert_int_equal(tally.n_note, 2);
+    assert_non_null(strstr(tally.note[0], "what is not understood"));
+    assert_non_null(strstr(tally.note[1], "details"));
+    rl_tally_release(&tally);
+}
+
+static void what_is_no_result_is_left_out_or_refused(void **state)
+{
+    struct fixture *f = *state;
+    static struct result_image image;
+    struct rl_tally tally;
+    struct rl_error err = {0};
+    const char *files[] = {"/proc/self/cmdline", f->path};
+    assert_int_equal(rl_tally_build(files, 1, NULL, &tally, &err), RL_EDATA);
+    assert_int_equal(rl_tally_build(files, 0, NULL, &tally, &err), RL_EDATA);
+    kernel_image(f, &image);
+    build(f, &image, NULL, &tally);
+    rl_tally_release(&tally);
+    assert_int_equal(rl_tally_build(files, 2, NULL, &tally, &err), RL_OK);
+    assert_non_null(strstr(tally.note[0], "left out"));
+    rl_tally_release(&tally);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_function_has_its_operations_bytes_and_calls),
+        cmocka_unit_test(loops_nest_and_hold_their_own_code_only),
+        cmocka_unit_test(regions_include_those_nested_in_them),
+        cmocka_unit_test(masks_and_string_instructions_are_pointed_out),
+        cmocka_unit_test(code_without_tables_is_divided_by_its_calls),
+        cmocka_unit_test(generated_code_is_kept_apart_by_process),
+        cmocka_unit_test(failures_of_the_engine_are_told),
+        cmocka_unit_test(what_is_no_result_is_left_out_or_refused),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
