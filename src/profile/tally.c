@@ -29,7 +29,8 @@ uint32_t rl_tally_find_module(const struct rl_tally *tally, const char *path,
     for (uint32_t i = 0; i < tally->n_module; i++) {
         const struct rl_tally_module *m = &tally->module[i];
         bool both_known = n_build_id && m->n_build_id;
-        bool same_id = n_build_id == m->n_build_id && !memcmp(build_id, m->build_id, m->n_build_id);
+        bool same_id = n_build_id == m->n_build_id &&
+                       (!n_build_id || !memcmp(build_id, m->build_id, n_build_id));
         if (!strcmp(m->path, path) && (!both_known || same_id))
             return i;
     }

@@ -396,10 +396,11 @@ static enum rl_status note_state(struct builder *b, const struct rl_result *resu
 {
     if (result->state == RLE_STATE_FAILED || result->state == RLE_STATE_DETACHED) {
         b->tally->any_process_failed = true;
-        RL_TRY(tally_note(b->tally, err, "process %d %s: %s", (int)result->pid,
+        int n = (int)strcspn(result->message, "\n");
+        RL_TRY(tally_note(b->tally, err, "process %d %s: %.*s", (int)result->pid,
                           result->state == RLE_STATE_FAILED ? "was ended by the counting engine"
                                                             : "ran on uncounted",
-                          result->message[0] ? result->message : "no reason was left"));
+                          n ? n : 64, n ? result->message : "no reason was left"));
     }
     if (result->problem[0])
         RL_TRY(tally_note(b->tally, err, "the result of process %d is damaged: %s",

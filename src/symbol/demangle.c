@@ -111,6 +111,13 @@ static char *demangle_fortran(const char *name)
     return text;
 }
 
+/* "free@@GLIBC_2.2.5": the version belongs to the linker. */
+static char *without_version(const char *name)
+{
+    size_t n = strcspn(name, "@");
+    return n && name[n] ? strndup(name, n) : NULL;
+}
+
 char *rl_demangle(const struct rl_demangler *demangler, const char *name)
 {
     char *text = NULL;
@@ -121,6 +128,8 @@ char *rl_demangle(const struct rl_demangler *demangler, const char *name)
             text = rl_demangle_rust_v0(name);
         else
             text = demangle_fortran(name);
+        if (!text)
+            text = without_version(name);
     }
     return text ? text : strdup(name);
 }

@@ -172,11 +172,14 @@ bool object_offset(const struct object *object, uint64_t address, uint64_t *ret_
     return false;
 }
 
-/* Among the names of one address: exported before local, plain before underscored. */
+/* Among the names of one address: exported before local, plain before underscored, current
+ * before superseded. */
 static uint8_t rank_of(const char *name, const GElf_Sym *symbol)
 {
     unsigned rank = GELF_ST_BIND(symbol->st_info) == STB_LOCAL ? 16 : 0;
     if (GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE)
+        rank += 64;
+    if (strchr(name, '@') && !strstr(name, "@@")) /* kept for old programs only */
         rank += 32;
     return (uint8_t)(rank + strspn(name, "_") % 8);
 }
