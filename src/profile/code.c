@@ -174,54 +174,50 @@ static enum rl_status add_piece(struct code *code, uint32_t module, uint32_t res
     return RL_OK;
 }
 
-/* Modules of one result by index, the last one being memory in no mapping. */
-struct module_map {
-    uint32_t *at; /* [result->n_modules + 1] indices in the tally */
-};
-
-static uint32_t module_of(const struct module_map *map, const struct rl_result *result,
-                          size_t piece)
+/* Behind the modules of a result stands the one for memory in no mapping. */
+uint32_t code_module(const struct code *code, uint32_t result, size_t piece)
 {
-    uint32_t m = result->pieces[piece].module;
-    return map->at[m == RL_RESULT_NO_MODULE ? result->n_modules : m];
+    const struct rl_result *from = &code->result[result];
+    uint32_t m = from->pieces[piece].module;
+    return code->map[result][m == RL_RESULT_NO_MODULE ? from->n_modules : m];
 }
 
-static enum rl_status map_modules(struct code *code, struct rl_tally *tally,
-                                  const struct rl_result *result, struct module_map *ret,
+static enum rl_status map_modules(struct code *code, struct rl_tally *tally, size_t r,
                                   struct rl_error *err)
 {
+    const struct rl_result *result = &code->result[r];
     bool any_unknown = false;
-    if (!(ret->at = calloc(result->n_modules + 1, sizeof *ret->at)))
+    uint32_t *map = code->map[r] = calloc(result->n_modules + 1, sizeof *map);
+    if (!map)
         return no_memory(err);
     for (size_t i = 0; i < result->n_modules; i++)
-        RL_TRY(need_module(code, tally, result->pid, &result->modules[i], &ret->at[i], err));
+        RL_TRY(need_module(code, tally, result->pid, &result->modules[i], &map[i], err));
     for (size_t i = 0; i < result->n_pieces && !any_unknown; i++)
         any_unknown = result->pieces[i].module == RL_RESULT_NO_MODULE;
     if (any_unknown)
-        RL_TRY(need_module(code, tally, result->pid, NULL, &ret->at[result->n_modules], err));
+        RL_TRY(need_module(code, tally, result->pid, NULL, &map[result->n_modules], err));
     return RL_OK;
 }
 
-static enum rl_status find_starts(struct code *code, const struct module_map *map,
-                                  struct rl_error *err)
+static enum rl_status find_starts(struct code *code, struct rl_error *err)
 {
     bool *has_unknown = calloc(code->n_module + 1, sizeof *has_unknown);
     bool ok = has_unknown != NULL;
-    for (size_t r = 0; ok && r < code->n_result; r++) {
+    for (uint32_t r = 0; ok && r < code->n_result; r++) {
         const struct rl_result *result = &code->result[r];
         for (size_t i = 0; i < result->n_pieces; i++) {
             struct rl_function function;
-            uint32_t module = module_of(&map[r], result, i);
+            uint32_t module = code_module(code, r, i);
             if (has_unknown[module])
                 continue;
             rl_symbol_function(code->module[module], result->pieces[i].offset, &function);
             has_unknown[module] = function.origin == RL_FUNCTION_UNKNOWN;
         }
     }
-    for (size_t r = 0; ok && r < code->n_result; r++) {
+    for (uint32_t r = 0; ok && r < code->n_result; r++) {
         const struct rl_result *result = &code->result[r];
         for (size_t i = 0; ok && i < result->n_pieces; i++) {
-            uint32_t module = module_of(&map[r], result, i);
+            uint32_t module = code_module(code, r, i);
             if (has_unknown[module])
                 ok = add_call_targets(code, module, &result->pieces[i]);
         }
@@ -233,17 +229,19 @@ static enum rl_status find_starts(struct code *code, const struct module_map *ma
 }
 
 static enum rl_status add_all_pieces(struct code *code, struct rl_tally *tally,
-                                     struct module_map *map, struct rl_error *err)
+                                     struct rl_error *err)
 {
+    if (!(code->map = calloc(code->n_result, sizeof *code->map)))
+        return no_memory(err);
     for (size_t r = 0; r < code->n_result; r++)
-        RL_TRY(map_modules(code, tally, &code->result[r], &map[r], err));
+        RL_TRY(map_modules(code, tally, r, err));
     if (!(code->starts = calloc(code->n_module + 1, sizeof *code->starts)))
         return no_memory(err);
-    RL_TRY(find_starts(code, map, err));
+    RL_TRY(find_starts(code, err));
     for (uint32_t r = 0; r < code->n_result; r++)
         for (uint32_t i = 0; i < code->result[r].n_pieces; i++)
             if (code->result[r].pieces[i].executions)
-                RL_TRY(add_piece(code, module_of(&map[r], &code->result[r], i), r, i, err));
+                RL_TRY(add_piece(code, code_module(code, r, i), r, i, err));
     return RL_OK;
 }
 
@@ -296,12 +294,7 @@ enum rl_status code_load(const char *const *file, size_t n_file, const char *deb
     *ret = (struct code){0};
     RL_TRY(read_results(file, n_file, tally, ret, err));
     RL_TRY(rl_symbols_new(&options, &ret->symbols, err));
-    struct module_map *map = calloc(ret->n_result, sizeof *map);
-    enum rl_status status = map ? add_all_pieces(ret, tally, map, err) : no_memory(err);
-    for (size_t i = 0; map && i < ret->n_result; i++)
-        free(map[i].at);
-    free(map);
-    RL_TRY(status);
+    RL_TRY(add_all_pieces(ret, tally, err));
     if (ret->n_piece)
         qsort(ret->piece, ret->n_piece, sizeof *ret->piece, compare_pieces);
     return RL_OK;
@@ -309,8 +302,12 @@ enum rl_status code_load(const char *const *file, size_t n_file, const char *deb
 
 void code_release(struct code *code)
 {
-    for (size_t i = 0; i < code->n_result; i++)
+    for (size_t i = 0; i < code->n_result; i++) {
         rl_result_release(&code->result[i]);
+        if (code->map)
+            free(code->map[i]);
+    }
+    free(code->map);
     free(code->result);
     free(code->piece);
     for (size_t i = 0; code->starts && i < code->n_module; i++)

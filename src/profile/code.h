@@ -34,6 +34,7 @@ struct code {
     struct rl_symbol_module **module; /* [tally->n_module] */
     size_t n_module;
     struct code_starts *starts; /* [n_module] */
+    uint32_t **map;             /* [n_result] modules of that result, as indices in the tally */
     struct code_piece *piece;   /* [n_piece] ascending by module, function, offset */
     size_t n_piece;
 };
@@ -45,6 +46,9 @@ struct code {
 enum rl_status code_load(const char *const *file, size_t n_file, const char *debug_dir,
                          struct rl_tally *tally, struct code *ret, struct rl_error *err);
 void code_release(struct code *code);
+
+/** Index in the tally of the module that holds a piece of a result. */
+uint32_t code_module(const struct code *code, uint32_t result, size_t piece);
 
 /** As rl_symbol_function; where tables say nothing, functions begin where calls lead to.
  * @param name  [CODE_NAME_MAX] `ret->name` may point there. */

@@ -57,9 +57,39 @@ struct rl_tally {
     size_t n_note;
 };
 
+struct rl_cache_flow;
+struct rl_traffic_row;
+struct rl_traffic_value;
+
+/** Simulated traffic of the same run: accounts of instructions, and how to read sums of them. */
+struct rl_tally_traffic {
+    const struct rl_traffic_row
+        *row; /**< [n_row] as rl_traffic_rows (count/traffic.h) gives them */
+    size_t n_row;
+    uint32_t n_flows;  /**< in an account */
+    uint32_t n_levels; /**< cache levels of the model */
+    const void *model; /**< handed to the functions below */
+    void (*add)(const void *model, struct rl_cache_flow *sum, const struct rl_cache_flow *account);
+    void (*estimate)(const void *model, const struct rl_cache_flow *account, uint32_t level,
+                     struct rl_traffic_value *ret_value);
+    bool sampled;    /**< only part of the accesses was followed */
+    uint64_t lost;   /**< records that nobody read in time */
+    uint64_t missed; /**< places in the code whose accesses were not traced */
+};
+
+/**
+ * All of it from a stopped simulation.
+ *
+ * @param simulation  a simulation (`struct rl_traffic` of count/traffic.h; its tag is also that of
+ *                    a part of the record, so it is nameless here); borrowed as long as `ret`.
+ * @param n_levels    of its geometry.
+ */
+void rl_tally_traffic_of(const void *simulation, uint32_t n_levels, struct rl_tally_traffic *ret);
+
 struct rl_tally_options {
-    bool loops;            /**< find loops */
-    const char *debug_dir; /**< NULL: /usr/lib/debug */
+    bool loops;                             /**< find loops */
+    const char *debug_dir;                  /**< NULL: /usr/lib/debug */
+    const struct rl_tally_traffic *traffic; /**< NULL: only what the core asks for is known */
 };
 
 /**

@@ -5,6 +5,7 @@
 #include "profile/code.h"
 #include "profile/sums.h"
 #include "profile/tally.h"
+#include "profile/tally_traffic.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -450,13 +451,15 @@ static enum rl_status finish(struct builder *b, struct rl_error *err)
 }
 
 static enum rl_status build(struct builder *b, const char *const *file, size_t n_file,
-                            const char *debug_dir, struct rl_error *err)
+                            const char *debug_dir, const struct rl_tally_traffic *traffic,
+                            struct rl_error *err)
 {
     RL_TRY(code_load(file, n_file, debug_dir, b->tally, &b->code, err));
     RL_TRY(tally_functions(b, err));
     RL_TRY(append_loops(b, err));
     RL_TRY(tally_regions(b, err));
-    return finish(b, err);
+    RL_TRY(finish(b, err));
+    return traffic ? tally_traffic_add(b->tally, &b->code, traffic, err) : RL_OK;
 }
 
 enum rl_status rl_tally_build(const char *const *file, size_t n_file,
@@ -465,7 +468,8 @@ enum rl_status rl_tally_build(const char *const *file, size_t n_file,
 {
     struct rl_tally tally = {0};
     struct builder b = {.tally = &tally, .loops = options ? options->loops : true};
-    enum rl_status status = build(&b, file, n_file, options ? options->debug_dir : NULL, err);
+    enum rl_status status = build(&b, file, n_file, options ? options->debug_dir : NULL,
+                                  options ? options->traffic : NULL, err);
     for (size_t i = 0; i < b.n_loop; i++)
         rl_kernel_release(&b.loop[i].kernel);
     free(b.loop);

@@ -1,4 +1,5 @@
 /* Counted code becomes functions, loops and regions with their operations and bytes. */
+#include "count/traffic.h"
 #include "profile/tally.h"
 
 #include <link.h>
@@ -288,6 +289,73 @@ static void masks_and_string_instructions_are_pointed_out(void **state)
     rl_tally_release(&tally);
 }
 
+/* A model of two levels that knows one flow a level and no error, but at the last. */
+static void add_flows(const void *model, struct rl_cache_flow *sum,
+                      const struct rl_cache_flow *account)
+{
+    (void)model;
+    for (unsigned i = 0; i < 2; i++) {
+        sum[i].reads += account[i].reads;
+        sum[i].writebacks += account[i].writebacks;
+    }
+}
+
+static void estimate_flows(const void *model, const struct rl_cache_flow *account, uint32_t level,
+                           struct rl_traffic_value *ret)
+{
+    (void)model;
+    *ret = (struct rl_traffic_value){.read_bytes = 64.0 * (double)account[level].reads,
+                                     .writeback_bytes = 64.0 * (double)account[level].writebacks};
+    ret->bytes = ret->read_bytes + ret->writeback_bytes;
+    ret->error_bytes = level ? 0.05 * ret->bytes : 0;
+}
+
+static double traffic_bytes(const struct rl_kernel *kernel, const char *level)
+{
+    const struct rl_traffic *row = rl_kernel_find_traffic(kernel, level);
+    return row ? row->bytes.value : -1;
+}
+
+static void simulated_traffic_goes_to_the_code_that_caused_it(void **state)
+{
+    struct fixture *f = *state;
+    static struct result_image image;
+    struct rl_tally tally;
+    uint64_t counters[8];
+    static const struct rl_cache_flow flow[2] = {{.reads = 10, .writebacks = 1}, {.reads = 2}};
+    const struct rl_traffic_row rows[] = {
+        {.pid = 7, .block = 0, .insn = 0, .account = flow},   /* a process without a result */
+        {.pid = 100, .block = 0, .insn = 2, .account = flow}, /* offset 10: inner loop */
+        {.pid = 100, .block = 1, .insn = 0, .account = flow}, /* offset 26: outer loop */
+        {.pid = 100, .block = 2, .insn = 0, .account = flow}, /* offset 34: no loop */
+        {.pid = 100, .block = 3, .insn = 1, .account = flow}, /* offset 14: inner loop */
+        {.pid = 100, .block = 99, .insn = 1, .account = flow}};
+    const struct rl_tally_traffic traffic = {.row = rows,
+                                             .n_row = 6,
+                                             .n_flows = 2,
+                                             .n_levels = 2,
+                                             .add = add_flows,
+                                             .estimate = estimate_flows,
+                                             .sampled = true,
+                                             .missed = 3};
+    kernel_image(f, &image);
+    kernel_counters(CALLS, counters);
+    image_counters(&image, 0, 0, counters, 8);
+    build(f, &image, &(struct rl_tally_options){.loops = true, .traffic = &traffic}, &tally);
+    assert_true(traffic_bytes(&tally.program, "L2") == 6 * 11 * 64);
+    assert_true(traffic_bytes(&tally.program, "DRAM") == 6 * 2 * 64);
+    assert_true(traffic_bytes(&tally.unit[0].kernel, "L2") == 4 * 11 * 64);
+    assert_true(traffic_bytes(&tally.unit[1].kernel, "L2") == 11 * 64);
+    assert_true(traffic_bytes(&tally.unit[2].kernel, "DRAM") == 2 * 2 * 64);
+    const struct rl_traffic *l2 = rl_kernel_find_traffic(&tally.unit[2].kernel, "L2");
+    assert_int_equal(l2->bytes.source, RL_SOURCE_SIMULATED);
+    assert_true(l2->bytes.spread == 0 && l2->write.value == 128);
+    const struct rl_traffic *dram = rl_kernel_find_traffic(&tally.unit[2].kernel, "DRAM");
+    assert_true(dram->bytes.spread > 0.049 && dram->bytes.spread < 0.051);
+    assert_int_equal(tally.n_note, 2);
+    rl_tally_release(&tally);
+}
+
 /* No file to look names up in: functions begin where calls lead. */
 static void code_without_tables_is_divided_by_its_calls(void **state)
 {
@@ -380,6 +448,7 @@ int main(void)
         cmocka_unit_test(loops_nest_and_hold_their_own_code_only),
         cmocka_unit_test(regions_include_those_nested_in_them),
         cmocka_unit_test(masks_and_string_instructions_are_pointed_out),
+        cmocka_unit_test(simulated_traffic_goes_to_the_code_that_caused_it),
         cmocka_unit_test(code_without_tables_is_divided_by_its_calls),
         cmocka_unit_test(generated_code_is_kept_apart_by_process),
         cmocka_unit_test(failures_of_the_engine_are_told),
