@@ -2,14 +2,20 @@
 # One program, natively and under the counting engine: same standard output, same exit status, and
 # every "expect …" line it wrote to standard error holds of its counts.
 #   check.sh ENGINE COUNTS PROGRAM [ARGUMENT…]
+# With LAUNCHER set, the program is started by it rather than with the engine preloaded.
 set -u
 engine=$1 counts=$2 program=$3
 shift 3
 work=$(mktemp -d /dev/shm/rl-engine.XXXXXX 2>/dev/null || mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$program" "$@" > "$work/native.out" 2> "$work/native.err" < /dev/null; native=$?
-LD_PRELOAD=$engine ROOFLINE_ENGINE=${RLE_OPTIONS:-}output=$work/r \
-    "$program" "$@" > "$work/engine.out" 2> "$work/engine.err" < /dev/null; counted=$?
+options=${RLE_OPTIONS:-}output=$work/r
+if [ -n "${LAUNCHER:-}" ]; then
+    "$LAUNCHER" "$engine" "$options" "$program" "$program" "$@" > "$work/engine.out" 2> "$work/engine.err" < /dev/null
+else
+    LD_PRELOAD=$engine ROOFLINE_ENGINE=$options "$program" "$@" > "$work/engine.out" 2> "$work/engine.err" < /dev/null
+fi
+counted=$?
 bad=0
 if [ $native -ne $counted ]; then
     echo "status: native $native, under the engine $counted"

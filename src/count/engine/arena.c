@@ -64,16 +64,12 @@ static uint8_t *map_code(uint64_t at)
     return map_dual(at, MAP_FIXED_NOREPLACE);
 }
 
-static uint64_t reach_from(uint64_t pc)
+/* A new arena within `reach` of `pc`; NULL if there is no hole. */
+static struct rle_arena *new_arena(uint64_t pc, uint64_t reach)
 {
-    return pc < LOW ? ~0ul : REACH;
-}
-
-static struct rle_arena *new_arena(uint64_t pc)
-{
-    uint64_t at = rle_find_hole(pc, ARENA_BYTES, reach_from(pc));
-    if (!at || arenas.used == ARENAS_MAX)
-        rle_die("no room for translated code near", pc);
+    uint64_t at = arenas.used < ARENAS_MAX ? rle_find_hole(pc, ARENA_BYTES, reach) : 0;
+    if (!at)
+        return NULL;
     struct rle_arena *a = &arenas.arena[arenas.used];
     uint8_t *write = map_code(at);
     a->start = at;
@@ -97,15 +93,29 @@ static bool has_room(const struct rle_arena *a)
            a->emit.constant - a->emit.other >= (int64_t)RLE_ARENA_ROOM;
 }
 
-struct rle_arena *rle_arena_near(uint64_t pc)
+static struct rle_arena *old_arena(uint64_t pc, uint64_t reach)
 {
     for (uint32_t i = arenas.used; i-- > 0;) {
         struct rle_arena *a = &arenas.arena[i];
         uint64_t far = a->start > pc ? a->end - pc : pc - a->start;
-        if (far < reach_from(pc) && has_room(a))
+        if (far < reach && has_room(a))
             return a;
     }
-    return new_arena(pc);
+    return NULL;
+}
+
+struct rle_arena *rle_arena_near(uint64_t pc)
+{
+    struct rle_arena *a = old_arena(pc, REACH);
+    if (!a)
+        a = new_arena(pc, REACH);
+    if (!a && pc < LOW)
+        a = old_arena(pc, ~0ul);
+    if (!a && pc < LOW)
+        a = new_arena(pc, ~0ul);
+    if (!a)
+        rle_die("no room for translated code near", pc);
+    return a;
 }
 
 bool rle_arena_reaches(uint64_t pc, uint64_t address)

@@ -261,6 +261,36 @@ GLOBAL rle_constructor
     jmp rle_continue
 1:  ret
 
+/* Where the launcher puts a process that stands at its first instruction: the stack is as the kernel
+ * made it, rax holds the program's entry, everything else is 0. */
+GLOBAL rle_injected
+    mov %rsp, %rbx
+    mov %rax, %r12
+    mov %rsp, %rdi
+    and $-16, %rsp
+    call rle_take_over_at_entry
+    mov %rbx, %rsp
+    mov %r12, %rcx
+    mov $0, %ebx
+    mov $0, %edx
+    mov $0, %esi
+    mov $0, %edi
+    mov $0, %r8d
+    mov $0, %r9d
+    mov $0, %r10d
+    mov $0, %r11d
+    mov $0, %r12d
+    test %eax, %eax
+    jnz 1f
+    jmp *%rcx
+1:  mov %rcx, %gs:RLE_TB_NEXT_PC
+    mov $0, %ecx
+    mov $0, %eax
+    push $FLAGS_OF_C
+    popfq
+    SAVE_PROGRAM
+    jmp rle_continue
+
     .section .init_array, "aw"
     .quad rle_constructor
     .section .note.GNU-stack, "", @progbits

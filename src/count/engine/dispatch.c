@@ -88,8 +88,9 @@ static void dispatch_indirect(struct rle_thread *thread, enum rle_via via)
     }
     rle_lock(&rle_engine.lock);
     struct rle_fragment *f = obtain(pc, via);
-    if (f && rle_branch_table_free(pc, via))
-        rle_branch_table_set(pc, via, rle_verifying_entry(f, via));
+    uint64_t entry = f && rle_branch_table_free(pc, via) ? rle_verifying_entry(f, via) : 0;
+    if (entry)
+        rle_branch_table_set(pc, via, entry);
     else if (f)
         remember(thread, f);
     go_on(thread, pc, f);

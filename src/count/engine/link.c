@@ -155,17 +155,18 @@ void rle_emit_stub(struct rle_emit *e, enum rle_stub_kind kind, uint64_t pc, uin
     emit_exit(e, new_stub(kind, pc, 0, fragment, insn));
 }
 
-static bool reaches(uint64_t site, uint64_t address)
+bool rle_reaches(uint64_t site, uint64_t address)
 {
-    int64_t d = (int64_t)(address - site - sizeof(uint32_t));
-    return d == (int32_t)d;
+    enum { ROUGHLY = 256 };
+    int64_t low = (int64_t)(address - site - ROUGHLY), high = (int64_t)(address - site + ROUGHLY);
+    return low == (int32_t)low && high == (int32_t)high;
 }
 
 void rle_link(struct rle_emit *e, rle_fixup site, uint64_t pc)
 {
     uint64_t at = (uint64_t)site + (uint64_t)e->to_exec;
     const struct rle_fragment *f = rle_fragment_find(pc);
-    if (f && reaches(at, f->entry)) {
+    if (f && rle_reaches(at, f->entry)) {
         rle_emit_patch(e, site, f->entry);
         return;
     }
@@ -178,7 +179,7 @@ void rle_link(struct rle_emit *e, rle_fixup site, uint64_t pc)
 
 void rle_relink(const struct rle_stub *stub, const struct rle_fragment *fragment)
 {
-    if (stub->kind != RLE_STUB_LINK || !reaches(stub->site, fragment->entry))
+    if (stub->kind != RLE_STUB_LINK || !rle_reaches(stub->site, fragment->entry))
         return;
     uint32_t *at = (uint32_t *)(void *)rle_arena_writable(stub->site);
     __atomic_store_n(at, (uint32_t)(fragment->entry - stub->site - sizeof(uint32_t)),

@@ -85,6 +85,9 @@ void rle_link(struct rle_emit *e, rle_fixup site, uint64_t pc);
 void rle_emit_stub(struct rle_emit *e, enum rle_stub_kind kind, uint64_t pc, uint32_t fragment,
                    unsigned insn);
 
+/** Can a jump near cache address `site` lead to cache address `address`? */
+bool rle_reaches(uint64_t site, uint64_t address);
+
 /** Patch the link of a stub, if it has one, to its fragment. */
 void rle_relink(const struct rle_stub *stub, const struct rle_fragment *fragment);
 

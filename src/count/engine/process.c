@@ -8,6 +8,7 @@
 #include "count/engine/dispatch.h"
 #include "count/engine/engine.h"
 #include "count/engine/environment.h"
+#include "count/engine/exec.h"
 #include "count/engine/result.h"
 #include "count/engine/signals.h"
 #include "count/engine/syscalls.h"
@@ -208,11 +209,17 @@ long rle_sys_execve(struct rle_thread *thread, long nr, long *args)
 {
     unsigned env_arg = nr == SYS_execve ? 2 : 3;
     struct rle_environment environment = {0};
+    struct rle_launch launch = {0};
     if (rle_engine.options.follow && !thread->traced) {
-        long error = rle_environment_for_exec((const char *const *)args[env_arg], &environment);
+        long error;
+        if (nr == SYS_execve && rle_needs_launcher((const char *)args[0]))
+            error = rle_launch_for_exec(args, &launch);
+        else
+            error = rle_environment_for_exec((const char *const *)args[env_arg], &environment);
         if (error)
             return error;
-        args[env_arg] = (long)environment.pointers;
+        if (environment.pointers)
+            args[env_arg] = (long)environment.pointers;
     } else if (!thread->shares_memory) {
         rle_lock(&rle_engine.lock);
         rle_result_uncounted(RLE_UNCOUNTED_CHILD, "a program was started that is not followed");
@@ -226,6 +233,7 @@ long rle_sys_execve(struct rle_thread *thread, long nr, long *args)
         rle_result_exec(true);
     ignore_across_exec(thread, true);
     rle_environment_release(&environment);
+    rle_launch_release(&launch);
     return result;
 }
 

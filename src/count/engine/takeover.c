@@ -16,6 +16,7 @@
 #define AMPLE_ADDRESS_SPACE (32ul << 30)
 
 int rle_take_over(long argc, char **argv, char **envp);
+int rle_take_over_at_entry(uint64_t *stack);
 
 enum {
     CPUID_XSTATE = 0xD,
@@ -99,6 +100,32 @@ static bool prepare(char **envp)
     return true;
 }
 
+static bool begin(const char *const *argv)
+{
+    struct rle_thread *thread = rle_thread_new(NULL);
+    if (!thread)
+        return complain("no memory for the first thread");
+    rle_result_set_argv(argv);
+    rle_thread_set_segment(thread);
+    rle_thread_begin(thread);
+    rle_signals_init();
+    return true;
+}
+
+/**
+ * The same at the program's first instruction, put there by the launcher.
+ *
+ * @param stack  as the kernel made it: argc, argv, NULL, envp, NULL, auxiliary vector.
+ */
+int rle_take_over_at_entry(uint64_t *stack)
+{
+    char **argv = (char **)(stack + 1);
+    if (!prepare(argv + stack[0] + 1) || !begin((const char *const *)argv))
+        return 0;
+    rle_engine.refuse_rseq = true;
+    return 1;
+}
+
 /**
  * Set everything up for the calling thread, the only one.
  *
@@ -108,18 +135,9 @@ int rle_take_over(long argc, char **argv, char **envp)
 {
     if (argc < 1 || envp != argv + argc + 1) /* a loader that passes no arguments */
         return 0;
-    if (!prepare(envp))
+    if (!prepare(envp) || !begin((const char *const *)argv))
         return 0;
-    struct rle_thread *thread = rle_thread_new(NULL);
-    if (!thread) {
-        complain("no memory for the first thread");
-        return 0;
-    }
-    rle_result_set_argv((const char *const *)argv);
     rle_result_uncounted(RLE_UNCOUNTED_RUNTIME, "the dynamic loader, until it runs constructors");
-    rle_thread_set_segment(thread);
-    rle_thread_begin(thread);
-    rle_signals_init();
     rle_engine.refuse_rseq = rle_rseq_withdraw();
     return 1;
 }

@@ -528,6 +528,8 @@ uint64_t rle_verifying_entry(struct rle_fragment *fragment, enum rle_via via)
     if (*entry)
         return *entry;
     struct rle_emit *e = &rle_arena_near(fragment->pc)->emit;
+    if (!rle_reaches(rle_emit_address(e), fragment->entry))
+        return 0;
     pad(e, ENTRY_ALIGN);
     *entry = rle_emit_address(e);
     rle_emit_verify(e, fragment->pc, via);

@@ -1,0 +1,139 @@
+/* roofline-engine-launch ENGINE OPTIONS FILE ARGV0 [ARGUMENT…]
+ *
+ * Becomes the program FILE, with the engine in it from the first instruction: for programs without
+ * a dynamic loader that would preload it (static, static-PIE, musl, Go). A helper process traces
+ * this one over its exec, maps the engine, and goes away; process number, parent and descriptors
+ * stay. Where tracing is not allowed the preloaded engine still serves dynamic programs.
+ *
+ * FILE without a slash is looked up in PATH. OPTIONS is the value of the engine's variable
+ * (options.h). Ends with status 127 or 126 if FILE cannot be executed, as a shell would. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "count/engine/launch/image.h"
+#include "count/engine/launch/inject.h"
+#include "count/engine/options.h"
+
+enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126, USAGE = 2, FIRST_ARGUMENT = 4 };
+
+extern char **environ;
+
+static void complain(const char *file, const char *what)
+{
+    fprintf(stderr, "roofline-engine: %s: %s; running uncounted\n", file, what);
+}
+
+/* The helper, no relative any more: trace `pid` over its exec. Says when it is ready, or why not.
+ */
+static void trace(pid_t pid, int channel, const char *file, const struct image *image)
+{
+    char word = 'n';
+    pid_t self = getpid();
+    if (write(channel, &self, sizeof(self)) != sizeof(self) || read(channel, &word, 1) != 1)
+        return;
+    long options = PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD;
+    bool seized = ptrace(PTRACE_SEIZE, pid, NULL, (void *)options) == 0;
+    word = seized ? 'y' : 'n';
+    if (write(channel, &word, 1) != 1 || !seized)
+        return;
+    const char *error = inject(pid, image);
+    if (error)
+        complain(file, error);
+}
+
+/* Start the helper as a grandchild, so that nobody has to wait for it. True if it traces us. */
+static bool be_traced(const char *file, const struct image *image)
+{
+    int channel[2];
+    pid_t self = getpid(), tracer;
+    char word = 'n';
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) < 0)
+        return false;
+    pid_t child = fork();
+    if (child == 0) {
+        close(channel[0]);
+        if (fork() == 0)
+            trace(self, channel[1], file, image);
+        _exit(0);
+    }
+    close(channel[1]);
+    if (child > 0)
+        waitpid(child, NULL, 0);
+    if (child > 0 && read(channel[0], &tracer, sizeof(tracer)) == sizeof(tracer)) {
+        prctl(PR_SET_PTRACER, tracer, 0, 0, 0); /* where only ancestors may trace */
+        if (write(channel[0], "g", 1) != 1 || read(channel[0], &word, 1) != 1)
+            word = 'n';
+    }
+    close(channel[0]);
+    return word == 'y';
+}
+
+static bool changes_user(const char *file)
+{
+    struct stat status;
+    return stat(file, &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID));
+}
+
+/* The engine's variables; always an even number of them (environment.h). */
+static bool set_environment(const char *engine, const char *options)
+{
+    const char *theirs = getenv("LD_PRELOAD");
+    char *preload = NULL;
+    if (theirs && *theirs && setenv(RLE_OPTIONS_ENV "_PAD", "", 1) != 0)
+        return false;
+    if (asprintf(&preload, "%s%s%s", engine, theirs && *theirs ? ":" : "", theirs ? theirs : "") <
+        0)
+        return false;
+    bool set = setenv("LD_PRELOAD", preload, 1) == 0 && setenv(RLE_OPTIONS_ENV, options, 1) == 0;
+    free(preload);
+    return set;
+}
+
+/* As execvp(3) looks for it; `file` itself where nothing is found. Static storage. */
+static const char *find(const char *file)
+{
+    static char path[PATH_MAX];
+    const char *directories = getenv("PATH");
+    if (strchr(file, '/') || !*file)
+        return file;
+    for (const char *d = directories ? directories : "/bin:/usr/bin"; *d;) {
+        size_t n = strcspn(d, ":");
+        int length = snprintf(path, sizeof(path), "%.*s%s%s", (int)n, d, n ? "/" : "", file);
+        if (length > 0 && (size_t)length < sizeof(path) && access(path, X_OK) == 0)
+            return path;
+        d += n + (d[n] == ':');
+    }
+    return file;
+}
+
+int main(int argc, char **argv)
+{
+    struct image image;
+    if (argc <= FIRST_ARGUMENT) {
+        fputs("usage: roofline-engine-launch ENGINE OPTIONS FILE ARGV0 [ARGUMENT...]\n", stderr);
+        return USAGE;
+    }
+    const char *engine = argv[1], *options = argv[2], *file = find(argv[3]);
+    const char *error = image_read(engine, &image);
+    if (error)
+        complain(engine, error);
+    else if (changes_user(file))
+        complain(file, "programs that change the user (setuid) cannot be counted");
+    else if (!set_environment(engine, options))
+        complain(file, "out of memory");
+    else
+        be_traced(file, &image);
+    execve(file, argv + FIRST_ARGUMENT, environ);
+    int reason = errno;
+    fprintf(stderr, "roofline-engine: %s: %s\n", file, strerror(reason));
+    return reason == ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
+}
