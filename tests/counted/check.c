@@ -1,0 +1,122 @@
+/* Runs a program under the counting engine and compares the FLOP of its functions with what the
+ * program itself says they are: lines "function precision FLOP" on its standard output.
+ *
+ * usage: check ENGINE PROGRAM [ARGUMENT…]      status 77: cannot run here, with the reason */
+#include "profile/tally.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MOST_FILES = 64, CANNOT = 77 };
+
+static char folder[] = "/tmp/rl_counted_XXXXXX";
+static char *files[MOST_FILES];
+static size_t n_files;
+
+/* Run under the engine, standard output to `output`. */
+static int run(const char *engine, char **argv, const char *output)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        char options[128];
+        snprintf(options, sizeof options, "mode=count,output=%s/result", folder);
+        setenv("ROOFLINE_ENGINE", options, 1);
+        setenv("LD_PRELOAD", engine, 1);
+        if (!freopen(output, "w", stdout))
+            _exit(126);
+        execv(argv[0], argv);
+        _exit(127);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static void find_results(void)
+{
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && n_files < MOST_FILES && (entry = readdir(dir));)
+        if (!strncmp(entry->d_name, "result.", 7) &&
+            asprintf(&files[n_files], "%s/%s", folder, entry->d_name) > 0)
+            n_files++;
+    if (dir)
+        closedir(dir);
+}
+
+static double flop_of(const struct rl_tally *tally, const char *function, const char *precision)
+{
+    enum rl_precision p;
+    double sum = -1;
+    for (size_t i = 0; rl_precision_from_name(precision, &p) && i < tally->n_function; i++) {
+        const struct rl_kernel *kernel = &tally->unit[i].kernel;
+        if (strcmp(kernel->name, function) != 0)
+            continue;
+        struct rl_value flop = rl_kernel_flop_of(kernel, p);
+        sum = (sum < 0 ? 0 : sum) + (rl_known(flop) ? flop.value : 0);
+    }
+    return sum;
+}
+
+static int compare(const struct rl_tally *tally, const char *output)
+{
+    char function[64], precision[16];
+    double expected;
+    unsigned n = 0, wrong = 0;
+    FILE *file = fopen(output, "r");
+    while (file && fscanf(file, "%63s %15s %lf", function, precision, &expected) == 3) {
+        double found = flop_of(tally, function, precision);
+        n++;
+        if (found != expected) {
+            printf("%s: %.0f %s FLOP expected, %.0f counted\n", function, expected, precision,
+                   found);
+            wrong++;
+        }
+    }
+    if (file)
+        fclose(file);
+    printf("%u figures, %u wrong\n", n, wrong);
+    return n && !wrong ? 0 : 1;
+}
+
+static void clean_up(const char *output)
+{
+    for (size_t i = 0; i < n_files; i++) {
+        unlink(files[i]);
+        free(files[i]);
+    }
+    unlink(output);
+    rmdir(folder);
+}
+
+int main(int argc, char **argv)
+{
+    struct rl_tally tally;
+    struct rl_error err = {0};
+    char output[64];
+    if (argc < 3 || !mkdtemp(folder))
+        return 2;
+    snprintf(output, sizeof output, "%s/output", folder);
+    int status = run(argv[1], argv + 2, output);
+    find_results();
+    if (status) {
+        printf("the program ended with status %d%s\n", status,
+               status == 128 + 4 ? ": this processor lacks what it was built for" : "");
+        clean_up(output);
+        return status == 128 + 4 ? CANNOT : 1;
+    }
+    status = 1;
+    if (rl_tally_build((const char *const *)files, n_files, NULL, &tally, &err)) {
+        printf("%s\n", err.text);
+    } else {
+        for (size_t i = 0; i < tally.n_note; i++)
+            printf("note: %s\n", tally.note[i]);
+        status = compare(&tally, output);
+        rl_tally_release(&tally);
+    }
+    clean_up(output);
+    return status;
+}
