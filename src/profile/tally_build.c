@@ -18,6 +18,8 @@ struct builder {
     bool loops;
     struct rl_tally_unit *loop; /* [n_loop] parents are indices here until all are known */
     size_t n_loop;
+    uint64_t *function_insns, *loop_insns; /* executed instructions of each */
+    size_t n_function_insns, n_loop_insns;
     struct sums program;
 };
 
@@ -115,6 +117,15 @@ static enum rl_status set_place(struct rl_symbol_module *module, uint64_t offset
     return rl_string_set(&kernel->file, line.file, err);
 }
 
+static enum rl_status keep_insns(uint64_t **list, size_t *n, uint64_t insns, struct rl_error *err)
+{
+    uint64_t *room = rl_array_append(list, n, sizeof *room);
+    if (!room)
+        return no_memory(err);
+    *room = insns;
+    return RL_OK;
+}
+
 static enum rl_status add_function_unit(struct builder *b, struct function *f, struct rl_error *err)
 {
     struct rl_tally *tally = b->tally;
@@ -139,6 +150,7 @@ static enum rl_status add_function_unit(struct builder *b, struct function *f, s
         RL_TRY(rl_missing_add(&kernel->missing, "calls",
                               "block counts do not say how often it was entered", err));
     RL_TRY(sums_fill(&f->sums[0], kernel, err));
+    RL_TRY(keep_insns(&b->function_insns, &b->n_function_insns, f->sums[0].insns, err));
     return sums_merge(&b->program, &f->sums[0]) ? RL_OK : no_memory(err);
 }
 
@@ -218,6 +230,7 @@ static enum rl_status add_loop_units(struct builder *b, const struct function *f
         RL_TRY(name_loop(b, f, first, kernel, loop->header, err));
         RL_TRY(describe_loop(loop, kernel, err));
         RL_TRY(sums_fill(&f->sums[1 + i], kernel, err));
+        RL_TRY(keep_insns(&b->loop_insns, &b->n_loop_insns, f->sums[1 + i].insns, err));
     }
     return RL_OK;
 }
@@ -354,6 +367,41 @@ static enum rl_status tally_regions(struct builder *b, struct rl_error *err)
     return RL_OK;
 }
 
+/* --- source places --- */
+
+/* Units below this part of all instructions keep the place of their first instruction. */
+#define WORTH_A_LOOK 0.001
+
+static enum rl_status refine_place(struct builder *b, struct rl_tally_unit *unit,
+                                   struct rl_error *err)
+{
+    struct rl_symbol_module *module = b->code.module[unit->module];
+    struct rl_source_line line;
+    struct rl_inline_call call;
+    if (unit->kind == RL_KIND_FUNCTION) {
+        if (!rl_symbol_declaration(module, unit->begin, &line))
+            return RL_OK;
+        unit->kernel.line = line.line;
+        return rl_string_set(&unit->kernel.file, line.file, err);
+    }
+    if (!rl_symbol_inlined(module, unit->begin, &call, 1))
+        return RL_OK;
+    return rl_kernel_set_parameter(&unit->kernel, "inlined", call.name, err);
+}
+
+/* Functions are placed where they are declared, loops told what was inlined into them. */
+static enum rl_status refine_places(struct builder *b, struct rl_error *err)
+{
+    struct rl_tally *tally = b->tally;
+    for (size_t i = 0; i < tally->n_unit; i++) {
+        uint64_t insns =
+            i < tally->n_function ? b->function_insns[i] : b->loop_insns[i - tally->n_function];
+        if ((double)insns >= WORTH_A_LOOK * (double)b->program.insns)
+            RL_TRY(refine_place(b, &tally->unit[i], err));
+    }
+    return RL_OK;
+}
+
 /* --- the whole --- */
 
 static const char *reason_text(uint32_t reason)
@@ -457,6 +505,7 @@ static enum rl_status build(struct builder *b, const char *const *file, size_t n
     RL_TRY(code_load(file, n_file, debug_dir, b->tally, &b->code, err));
     RL_TRY(tally_functions(b, err));
     RL_TRY(append_loops(b, err));
+    RL_TRY(refine_places(b, err));
     RL_TRY(tally_regions(b, err));
     RL_TRY(finish(b, err));
     return traffic ? tally_traffic_add(b->tally, &b->code, traffic, err) : RL_OK;
@@ -473,6 +522,8 @@ enum rl_status rl_tally_build(const char *const *file, size_t n_file,
     for (size_t i = 0; i < b.n_loop; i++)
         rl_kernel_release(&b.loop[i].kernel);
     free(b.loop);
+    free(b.function_insns);
+    free(b.loop_insns);
     sums_release(&b.program);
     code_release(&b.code);
     if (status)

@@ -382,16 +382,18 @@ static const char *die_name(Dwarf_Die *die)
     return name ? name : dwarf_diename(die);
 }
 
-static struct rl_source_line call_site(struct object *object, Dwarf_Die *unit, Dwarf_Die *call)
+/* A place that two attributes of `die` name: the number of a line and of a file of `unit`. */
+static struct rl_source_line attribute_line(struct object *object, Dwarf_Die *unit, Dwarf_Die *die,
+                                            unsigned file_name, unsigned line_name)
 {
     struct rl_source_line site = {0};
     Dwarf_Attribute attribute;
     Dwarf_Word line = 0, index = 0;
     Dwarf_Files *files;
     size_t n;
-    if (dwarf_formudata(dwarf_attr(call, DW_AT_call_line, &attribute), &line) == 0)
+    if (dwarf_formudata(dwarf_attr_integrate(die, line_name, &attribute), &line) == 0)
         site.line = (unsigned)line;
-    if (dwarf_formudata(dwarf_attr(call, DW_AT_call_file, &attribute), &index) == 0 &&
+    if (dwarf_formudata(dwarf_attr_integrate(die, file_name, &attribute), &index) == 0 &&
         dwarf_getsrcfiles(unit, &files, &n) == 0 && index < n) {
         const char *directory = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));
         site.file = full_path(object, dwarf_filesrc(files, index, NULL, NULL), directory);
@@ -399,32 +401,55 @@ static struct rl_source_line call_site(struct object *object, Dwarf_Die *unit, D
     return site;
 }
 
+/* Scopes of an address from the innermost outwards, along the concrete tree; to be freed. */
+static int find_scopes(struct object *object, uint64_t address, Dwarf_Die *storage,
+                       Dwarf_Die **ret_unit, Dwarf_Die **ret_scopes)
+{
+    Dwarf_Addr bias = 0;
+    Dwarf_Die *skeleton = dwfl_module_addrdie(object->module, address + object->bias, &bias);
+    Dwarf_Die *inner = NULL;
+    if (!skeleton)
+        return 0;
+    *ret_unit = full_unit(skeleton, storage);
+    if (dwarf_getscopes(*ret_unit, address + object->bias - bias, &inner) <= 0)
+        return 0;
+    int n = dwarf_getscopes_die(&inner[0], ret_scopes);
+    free(inner);
+    return n;
+}
+
+bool object_declaration(struct object *object, uint64_t address, struct rl_source_line *ret)
+{
+    Dwarf_Die storage, *unit, *scopes = NULL;
+    bool found = false;
+    int n = find_scopes(object, address, &storage, &unit, &scopes);
+    for (int i = 0; i < n && !found; i++) {
+        if (dwarf_tag(&scopes[i]) != DW_TAG_subprogram)
+            continue;
+        *ret = attribute_line(object, unit, &scopes[i], DW_AT_decl_file, DW_AT_decl_line);
+        found = ret->file && ret->line;
+    }
+    free(scopes);
+    return found;
+}
+
 size_t object_inlined(struct object *object, uint64_t address, struct rl_inline_call *ret_calls,
                       size_t capacity)
 {
-    Dwarf_Addr bias = 0;
-    Dwarf_Die storage,
-        *skeleton = dwfl_module_addrdie(object->module, address + object->bias, &bias);
-    Dwarf_Die *scopes = NULL, *chain = NULL;
+    Dwarf_Die storage, *unit, *scopes = NULL;
     size_t n = 0;
-    if (!skeleton)
-        return 0;
-    Dwarf_Die *unit = full_unit(skeleton, &storage);
-    if (dwarf_getscopes(unit, address + object->bias - bias, &scopes) <= 0)
-        return 0;
-    /* From the innermost scope outwards, along the concrete tree. */
-    int n_chain = dwarf_getscopes_die(&scopes[0], &chain);
-    for (int i = 0; i < n_chain && n < capacity; i++) {
-        int tag = dwarf_tag(&chain[i]);
+    int n_scopes = find_scopes(object, address, &storage, &unit, &scopes);
+    for (int i = 0; i < n_scopes && n < capacity; i++) {
+        int tag = dwarf_tag(&scopes[i]);
         if (tag == DW_TAG_subprogram)
             break;
         if (tag != DW_TAG_inlined_subroutine)
             continue;
-        const char *name = die_name(&chain[i]);
-        ret_calls[n++] =
-            (struct rl_inline_call){name ? name : "?", call_site(object, unit, &chain[i])};
+        const char *name = die_name(&scopes[i]);
+        ret_calls[n++] = (struct rl_inline_call){
+            name ? name : "?",
+            attribute_line(object, unit, &scopes[i], DW_AT_call_file, DW_AT_call_line)};
     }
     free(scopes);
-    free(chain);
     return n;
 }

@@ -28,6 +28,7 @@ bool object_offset(const struct object *object, uint64_t address, uint64_t *ret_
 bool object_functions(struct object *object, struct function_table *table);
 
 bool object_line(struct object *object, uint64_t address, struct rl_source_line *ret);
+bool object_declaration(struct object *object, uint64_t address, struct rl_source_line *ret);
 /** Names in `ret_calls` are linkage names where they are known. */
 size_t object_inlined(struct object *object, uint64_t address, struct rl_inline_call *ret_calls,
                       size_t capacity);

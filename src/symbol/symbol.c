@@ -297,6 +297,13 @@ bool rl_symbol_line(struct rl_symbol_module *module, uint64_t offset, struct rl_
     return module->object && object_line(module->object, to_address(module, offset), ret);
 }
 
+bool rl_symbol_declaration(struct rl_symbol_module *module, uint64_t offset,
+                           struct rl_source_line *ret)
+{
+    *ret = (struct rl_source_line){0};
+    return module->object && object_declaration(module->object, to_address(module, offset), ret);
+}
+
 size_t rl_symbol_inlined(struct rl_symbol_module *module, uint64_t offset,
                          struct rl_inline_call *ret_calls, size_t capacity)
 {

@@ -97,6 +97,12 @@ void rl_symbol_function(struct rl_symbol_module *module, uint64_t offset,
 /** The source line of a file offset. @return whether one is known. */
 bool rl_symbol_line(struct rl_symbol_module *module, uint64_t offset, struct rl_source_line *ret);
 
+/** Where the function that holds a file offset is declared in the source: what people mean by its
+ * place, also when its first instruction belongs to something inlined. Slower than rl_symbol_line.
+ * @return whether it is known. */
+bool rl_symbol_declaration(struct rl_symbol_module *module, uint64_t offset,
+                           struct rl_source_line *ret);
+
 /**
  * The calls inlined at a file offset, innermost first.
  *

@@ -131,6 +131,23 @@ static void a_function_has_its_name_bounds_and_line(void **state)
     rl_symbols_free(symbols);
 }
 
+static void a_function_is_declared_where_the_source_says(void **state)
+{
+    struct self *self = *state;
+    struct rl_symbols *symbols = new_symbols(self);
+    struct rl_symbol_module *module;
+    assert_int_equal(rl_symbols_open(symbols, "/proc/self/exe", NULL, 0, &module, NULL), RL_OK);
+    struct rl_source_line line;
+    for (unsigned i = 0; i < 30; i += 10) {
+        assert_true(rl_symbol_declaration(module, self->offset + i, &line));
+        assert_non_null(strstr(line.file, "test_symbol.c"));
+        /* The definition, or the prototype above it. */
+        assert_in_range(line.line, line_of_outer_sum - 2, line_of_outer_sum - 1);
+    }
+    assert_false(rl_symbol_declaration(module, 0, &line));
+    rl_symbols_free(symbols);
+}
+
 static unsigned find_inlined(struct rl_symbol_module *module, uint64_t begin, uint64_t end)
 {
     unsigned n = 0;
@@ -386,6 +403,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_function_has_its_name_bounds_and_line),
+        cmocka_unit_test(a_function_is_declared_where_the_source_says),
         cmocka_unit_test(inlined_calls_name_callee_and_call_site),
         cmocka_unit_test(stripped_code_keeps_its_bounds),
         cmocka_unit_test(debug_files_are_found_by_build_id),
