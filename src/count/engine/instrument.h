@@ -42,7 +42,8 @@ struct rle_superblock {
     uint16_t n_blocks;
     bool loops;              /**< some branch of it goes back to its own head */
     uint16_t untouched_regs; /**< registers that no instruction reads or writes */
-    uint8_t n_resident;      /**< granted, at most what plan() asked for */
+    uint16_t held_regs; /**< registers that keep values of the engine: not to be taken, even dead */
+    uint8_t n_resident; /**< granted, at most what plan() asked for */
     uint8_t resident[RLE_RESIDENT_MAX];
 };
 

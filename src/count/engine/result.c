@@ -285,6 +285,11 @@ uint32_t rle_result_add_string(const char *text)
     return add_bytes(RLE_SECTION_STRINGS, text, (uint32_t)rle_length(text) + 1);
 }
 
+uint32_t rle_result_sequence(void)
+{
+    return result.header->sequence;
+}
+
 void rle_result_count_translated(uint32_t insns)
 {
     result.header->translated_insns += insns;

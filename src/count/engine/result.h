@@ -57,6 +57,9 @@ uint32_t rle_result_add_string(const char *text);
 
 void rle_result_count_translated(uint32_t insns);
 
+/** As in the file's name: programs this process ran before. */
+uint32_t rle_result_sequence(void);
+
 /** An entry of UNCOUNTED; `events` counts up if the reason is already there and open. */
 void rle_result_uncounted(enum rle_uncounted_reason reason, const char *detail);
 

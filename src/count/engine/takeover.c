@@ -12,6 +12,7 @@
 #include "count/engine/result.h"
 #include "count/engine/rseq.h"
 #include "count/engine/signals.h"
+#include "count/engine/trace.h"
 
 #define AMPLE_ADDRESS_SPACE (32ul << 30)
 
@@ -59,7 +60,9 @@ static uint32_t largest_xstate(void)
 
 static const struct rle_instrument *instrument_of(uint32_t mode)
 {
-    return mode == RLE_MODE_COUNT || mode == RLE_MODE_TRANSLATE ? &rle_instrument_none : NULL;
+    if (mode == RLE_MODE_TRAFFIC)
+        return &rle_instrument_sampled;
+    return mode == RLE_MODE_FULL ? &rle_instrument_full : &rle_instrument_none;
 }
 
 /* Tables and result file; smaller ones where address space is limited or memory is not
@@ -87,8 +90,6 @@ static bool prepare(char **envp)
     if (!rle_options_parse(options, &rle_engine.options))
         return complain("bad options in " RLE_OPTIONS_ENV);
     rle_engine.instrument = instrument_of(rle_engine.options.mode);
-    if (!rle_engine.instrument)
-        return complain("this mode is not built in");
     rle_engine.has_fsgsbase = hwcap2 & HWCAP2_FSGSBASE;
     rle_engine.xstate_bytes = largest_xstate();
     if (!make_tables())
@@ -97,6 +98,8 @@ static bool prepare(char **envp)
         return complain("no free address space below 2 GiB");
     if (rle_is_error(rle_result_open(rle_engine.options.output, rle_engine.options.mode)))
         return complain("the result file cannot be created or mapped");
+    if (rle_engine.instrument != &rle_instrument_none && !rle_trace_open())
+        return complain("the channel to the traffic model cannot be opened");
     return true;
 }
 

@@ -139,9 +139,11 @@ static void choose_resident(struct work *w, uint16_t *free_regs)
     struct rle_superblock *sb = &w->plan->sb;
     unsigned wanted = w->instrument->plan ? w->instrument->plan(sb) : 0;
     sb->n_resident = 0;
+    sb->held_regs = 0;
     while (sb->n_resident < wanted && *free_regs) {
         unsigned reg = highest(*free_regs);
         *free_regs &= (uint16_t) ~(1u << reg);
+        sb->held_regs |= (uint16_t)(1u << reg);
         sb->resident[sb->n_resident++] = (uint8_t)reg;
     }
     w->fragment->n_resident = sb->n_resident;
@@ -180,6 +182,7 @@ static void choose(struct work *w)
         if (w->plan->sb.loops && free_regs) {
             w->head_way = HEAD_LOOP_REG;
             w->fragment->loop_reg = (uint8_t)highest(free_regs);
+            w->plan->sb.held_regs |= (uint16_t)(1u << w->fragment->loop_reg);
         } else {
             choose_head_place(w);
         }

@@ -1,0 +1,384 @@
+/* What happens outside translated code: the channel, slots and sites, waiting for the reader, and
+ * the accesses that translated code leaves to a call: repeated strings and gathers. */
+#include "count/engine/trace.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "count/engine/engine.h"
+#include "count/engine/result.h"
+
+enum {
+    WAIT_MS = 100,          /* one wait for the reader */
+    SILENT_WAITS_MAX = 100, /* without a heartbeat: then nobody reads any more */
+    PATH_BYTES = 64,
+    RING_SPACE =
+        RLE_TRACE_RING + 2 * RLE_TRACE_CHUNK, /* with the first chunk again, and to align */
+};
+
+static struct {
+    struct rle_trace_header *header;
+    struct rle_trace_process *process;
+    struct rle_trace_site *sites;
+    uint32_t process_index;
+    uint64_t ring[RLE_THREADS_MAX]; /* where a slot's ring is mapped; 0: nowhere yet */
+    uint32_t slot[RLE_THREADS_MAX]; /* its slot in the channel … */
+    bool shared[RLE_THREADS_MAX];   /* … if it has one; else nobody reads what it writes */
+} trace;
+
+/* ---- the channel ---- */
+
+static long open_channel(void)
+{
+    char path[PATH_BYTES];
+    struct rle_text text = {path, sizeof(path), 0};
+    rle_text_add(&text, "/proc/");
+    rle_text_add_number(&text, rle_engine.options.reader);
+    rle_text_add(&text, "/fd/");
+    rle_text_add_number(&text, rle_engine.options.channel);
+    return rle_sys4(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CLOEXEC, 0);
+}
+
+static long map_shared(uint64_t at, uint64_t bytes, long fd, uint64_t offset)
+{
+    return rle_sys6(SYS_mmap, (long)at, (long)bytes, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | (at ? MAP_FIXED : 0), fd, (long)offset);
+}
+
+/* A process area of our own, which may already be mapped for a parent. */
+static bool take_process(long fd)
+{
+    struct rle_trace_header *header = trace.header;
+    uint32_t index =
+        rle_trace_take(header->process_state, RLE_TRACE_PROCESSES, &header->n_processes);
+    if (index == RLE_TRACE_PROCESSES)
+        return false;
+    long at = map_shared(0, RLE_TRACE_PROCESS_BYTES, fd, rle_trace_process_offset(index));
+    if (rle_is_error(at)) {
+        rle_trace_set_state(&header->process_state[index], RLE_TRACE_FREE);
+        return false;
+    }
+    struct rle_trace_process *process = (struct rle_trace_process *)at;
+    struct rle_trace_site *sites = (struct rle_trace_site *)(at + RLE_TRACE_PAGE);
+    process->pid = (int32_t)rle_sys3(SYS_getpid, 0, 0, 0);
+    process->sequence = rle_result_sequence();
+    uint32_t n = trace.process ? trace.process->n_sites : 1;
+    if (trace.process) {
+        rle_copy(sites, trace.sites, n * sizeof(*sites));
+        process->skipped = trace.process->skipped;
+        process->overflow = trace.process->overflow;
+        rle_sys3(SYS_munmap, (long)trace.process, RLE_TRACE_PROCESS_BYTES, 0);
+    }
+    __atomic_store_n(&process->n_sites, n, __ATOMIC_RELEASE);
+    rle_trace_set_state(&header->process_state[index], RLE_TRACE_IN_USE);
+    trace.process = process;
+    trace.sites = sites;
+    trace.process_index = index;
+    return true;
+}
+
+bool rle_trace_open(void)
+{
+    long fd = open_channel();
+    if (rle_is_error(fd))
+        return false;
+    long at = map_shared(0, RLE_TRACE_HEADER, fd, 0);
+    bool ok = !rle_is_error(at);
+    if (ok) {
+        trace.header = (struct rle_trace_header *)at;
+        ok = __atomic_load_n(&trace.header->magic, __ATOMIC_ACQUIRE) == RLE_TRACE_MAGIC &&
+             trace.header->bytes == rle_trace_file_bytes() && take_process(fd);
+    }
+    rle_sys3(SYS_close, fd, 0, 0);
+    return ok;
+}
+
+/* Sites of our own that nobody reads: the parent's are not ours to add to. */
+static void leave_process(void)
+{
+    uint64_t at = (uint64_t)trace.process;
+    uint32_t n = trace.process->n_sites;
+    struct rle_trace_process *copy = rle_map(RLE_TRACE_PROCESS_BYTES);
+    if (!copy)
+        rle_die("no memory for the trace of a child process", 0);
+    rle_copy((uint8_t *)copy + RLE_TRACE_PAGE, trace.sites, n * sizeof(*trace.sites));
+    copy->n_sites = n;
+    rle_sys3(SYS_munmap, (long)at, RLE_TRACE_PROCESS_BYTES, 0);
+    trace.process = copy;
+    trace.sites = (struct rle_trace_site *)((uint8_t *)copy + RLE_TRACE_PAGE);
+    trace.process_index = RLE_TRACE_PROCESSES;
+}
+
+/* ---- slots ---- */
+
+static uint64_t space_for_ring(void)
+{
+    long at = rle_sys6(SYS_mmap, 0, RING_SPACE, PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (rle_is_error(at))
+        rle_die("no address space for a thread's trace", 0);
+    return ((uint64_t)at + RLE_TRACE_CHUNK - 1) / RLE_TRACE_CHUNK * RLE_TRACE_CHUNK;
+}
+
+static bool map_slot(uint64_t area, uint64_t ring, uint32_t slot)
+{
+    long fd = open_channel();
+    if (rle_is_error(fd))
+        return false;
+    uint64_t offset = rle_trace_slot_offset(slot);
+    bool ok = !rle_is_error(map_shared(area, RLE_TRACE_AREA, fd, offset)) &&
+              !rle_is_error(map_shared(ring, RLE_TRACE_RING, fd, offset + RLE_TRACE_AREA)) &&
+              !rle_is_error(
+                  map_shared(ring + RLE_TRACE_RING, RLE_TRACE_CHUNK, fd, offset + RLE_TRACE_AREA));
+    rle_sys3(SYS_close, fd, 0, 0);
+    return ok;
+}
+
+static void map_private(uint64_t at, uint64_t bytes)
+{
+    if (rle_is_error(rle_sys6(SYS_mmap, (long)at, (long)bytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0)))
+        rle_die("no memory for a thread's trace", 0);
+}
+
+/* Nobody reads: stop asking for records, and throw away what is written all the same. */
+static void go_deaf(struct rle_trace_slot *slot)
+{
+    slot->deaf = 1;
+    rle_trace_drop(slot);
+    for (unsigned w = 0; w < RLE_TRACE_WIDTHS; w++)
+        for (unsigned grain = 0; grain < RLE_TRACE_GRAINS; grain++)
+            slot->wanted[w][grain] = 0;
+}
+
+static void begin_slot(void *area, uint32_t thread)
+{
+    if (!trace.ring[thread])
+        trace.ring[thread] = space_for_ring();
+    uint64_t ring = trace.ring[thread];
+    struct rle_trace_header *header = trace.header;
+    struct rle_trace_slot *slot = area;
+    uint32_t index = RLE_TRACE_SLOTS;
+    if (trace.process_index < RLE_TRACE_PROCESSES)
+        index = rle_trace_take(header->slot_state, RLE_TRACE_SLOTS, &header->n_slots);
+    trace.shared[thread] = index < RLE_TRACE_SLOTS && map_slot((uint64_t)area, ring, index);
+    if (!trace.shared[thread]) {
+        if (index < RLE_TRACE_SLOTS)
+            rle_trace_set_state(&header->slot_state[index], RLE_TRACE_FREE);
+        map_private((uint64_t)area, RLE_TRACE_AREA);
+        map_private(ring, 2 * RLE_TRACE_CHUNK);
+        rle_trace_begin(slot, ring);
+        go_deaf(slot);
+        return;
+    }
+    trace.slot[thread] = index;
+    slot->process = trace.process_index;
+    slot->thread = thread;
+    rle_trace_begin(slot, ring);
+    rle_trace_want(slot, __atomic_load_n(&header->classes, __ATOMIC_ACQUIRE));
+    rle_trace_set_state(&header->slot_state[index], RLE_TRACE_IN_USE);
+}
+
+static void thread_end(void *area, uint32_t thread)
+{
+    (void)area;
+    if (trace.shared[thread])
+        rle_trace_set_state(&trace.header->slot_state[trace.slot[thread]], RLE_TRACE_ENDED);
+    trace.shared[thread] = false;
+}
+
+/* The area still shows the parent's slot, which the parent goes on using. */
+static void fork_child(void *area, uint32_t thread)
+{
+    uint64_t ring = ((struct rle_trace_slot *)area)->ring;
+    for (uint32_t i = 0; i < RLE_THREADS_MAX; i++) {
+        if (trace.ring[i] && trace.ring[i] != ring)
+            rle_sys3(SYS_munmap, (long)trace.ring[i], RLE_TRACE_RING + RLE_TRACE_CHUNK, 0);
+        trace.ring[i] = 0;
+        trace.shared[i] = false;
+    }
+    trace.ring[thread] = ring;
+    long fd = open_channel();
+    if (rle_is_error(fd) || !take_process(fd))
+        leave_process();
+    if (!rle_is_error(fd))
+        rle_sys3(SYS_close, fd, 0, 0);
+    begin_slot(area, thread);
+}
+
+/* ---- sites ---- */
+
+uint32_t rle_trace_add_sites(const struct rle_trace_site *sites, unsigned n)
+{
+    struct rle_trace_process *process = trace.process;
+    uint32_t first = process->n_sites;
+    if (n == 0 || first + n > RLE_TRACE_SITES) {
+        process->overflow += n;
+        return 0;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        trace.sites[first + i] = sites[i];
+        if (i + 1 < n)
+            trace.sites[first + i].flags |= RLE_TRACE_MORE;
+    }
+    __atomic_store_n(&process->n_sites, first + n, __ATOMIC_RELEASE);
+    return first;
+}
+
+void rle_trace_skip(void)
+{
+    trace.process->skipped++;
+}
+
+/* ---- room ---- */
+
+static bool nobody_reads(uint64_t *heartbeat, unsigned *silent)
+{
+    uint64_t now = __atomic_load_n(&trace.header->heartbeat, __ATOMIC_RELAXED);
+    *silent = now == *heartbeat ? *silent + 1 : 0;
+    *heartbeat = now;
+    return *silent > SILENT_WAITS_MAX || __atomic_load_n(&trace.header->closed, __ATOMIC_ACQUIRE);
+}
+
+static void make_room(struct rle_trace_slot *slot)
+{
+    static const struct timespec patience = {.tv_nsec = WAIT_MS * 1000000l};
+    uint64_t heartbeat = 0;
+    unsigned silent = 0;
+    uint32_t room;
+    if (slot->deaf) {
+        rle_trace_drop(slot);
+        return;
+    }
+    while (rle_trace_make_room(slot, &room) == RLE_TRACE_WAIT) {
+        if (nobody_reads(&heartbeat, &silent)) {
+            go_deaf(slot);
+            return;
+        }
+        slot->waits++;
+        rle_sys4(SYS_futex, (long)&slot->room, FUTEX_WAIT, room, (long)&patience);
+    }
+}
+
+static void write_record(struct rle_trace_slot *slot, uint64_t address, uint64_t site,
+                         uint32_t count)
+{
+    if (rle_trace_write(slot, address, (uint32_t)site, count))
+        make_room(slot);
+}
+
+/* ---- accesses left to a call ---- */
+
+enum { DIRECTION_FLAG = 0x400 };
+
+/* `count` elements from `first` on, upwards or downwards. */
+static void write_string(const struct rle_thread *thread, struct rle_trace_slot *slot,
+                         uint64_t site, uint64_t first, uint64_t count)
+{
+    uint64_t size = trace.sites[site].size;
+    uint64_t at = thread->rflags & DIRECTION_FLAG ? first - (count - 1) * size : first;
+    while (count > 0) {
+        uint32_t part = count > UINT32_MAX ? UINT32_MAX : (uint32_t)count;
+        write_record(slot, at, site, part);
+        at += part * size;
+        count -= part;
+    }
+}
+
+/* staged[1] holds the sites of the operands at rsi and rdi, 0 where there is none. */
+static void string_operands(const struct rle_thread *thread, struct rle_trace_slot *slot,
+                            uint64_t rsi, uint64_t rdi, uint64_t count)
+{
+    uint64_t at_rsi = slot->staged[1] >> 32;
+    uint64_t at_rdi = (uint32_t)slot->staged[1];
+    if (count == 0)
+        return;
+    if (at_rsi)
+        write_string(thread, slot, at_rsi, rsi, count);
+    if (at_rdi)
+        write_string(thread, slot, at_rdi, rdi, count);
+}
+
+/* After a scan: registers have moved past the last element looked at. */
+static void scanned(const struct rle_thread *thread, struct rle_trace_slot *slot)
+{
+    uint64_t count = slot->staged[2] - thread->reg[RLE_RCX];
+    uint64_t at_rsi = slot->staged[1] >> 32;
+    uint64_t at_rdi = (uint32_t)slot->staged[1];
+    uint64_t size = trace.sites[at_rdi ? at_rdi : at_rsi].size;
+    int64_t moved = (int64_t)(count * size);
+    if (thread->rflags & DIRECTION_FLAG)
+        moved = -moved;
+    string_operands(thread, slot, thread->reg[RLE_RSI] - (uint64_t)moved,
+                    thread->reg[RLE_RDI] - (uint64_t)moved, count);
+}
+
+static bool is_enabled(const struct rle_trace_slot *slot, struct rle_trace_gather g, unsigned i)
+{
+    if (g.mask_size == 0)
+        return slot->vector[1][i / 8] >> i % 8 & 1;
+    return slot->vector[1][(i + 1u) * g.mask_size - 1] >> 7;
+}
+
+static int64_t index_at(const struct rle_trace_slot *slot, struct rle_trace_gather g, unsigned i)
+{
+    if (g.index_size == sizeof(int32_t)) {
+        int32_t narrow;
+        __builtin_memcpy(&narrow, &slot->vector[0][i * sizeof(narrow)], sizeof(narrow));
+        return narrow;
+    }
+    int64_t wide;
+    __builtin_memcpy(&wide, &slot->vector[0][i * sizeof(wide)], sizeof(wide));
+    return wide;
+}
+
+static void gather(struct rle_trace_slot *slot)
+{
+    struct rle_trace_gather g;
+    __builtin_memcpy(&g, &slot->staged[3], sizeof(g));
+    bool all = trace.header->full;
+    for (unsigned i = 0; i < g.count; i++) {
+        uint64_t at = slot->staged[2] + (uint64_t)(index_at(slot, g, i) * g.scale);
+        bool wanted = slot->wanted[0][at >> RLE_TRACE_GRAIN_SHIFT & (RLE_TRACE_GRAINS - 1)];
+        if ((all || wanted) && is_enabled(slot, g, i))
+            write_record(slot, at, slot->staged[1], 1);
+    }
+}
+
+static void callout(void *area)
+{
+    struct rle_trace_slot *slot = area;
+    const struct rle_thread *thread = (struct rle_thread *)((char *)area - RLE_TB_INSTRUMENT);
+    if (slot->cursor >= slot->limit)
+        make_room(slot);
+    if (slot->staged[0] == RLE_TRACE_STRING)
+        string_operands(thread, slot, thread->reg[RLE_RSI], thread->reg[RLE_RDI],
+                        thread->reg[RLE_RCX]);
+    else if (slot->staged[0] == RLE_TRACE_SCANNED)
+        scanned(thread, slot);
+    else if (slot->staged[0] == RLE_TRACE_GATHER)
+        gather(slot);
+}
+
+const struct rle_instrument rle_instrument_sampled = {
+    .name = "traffic",
+    .plan = rle_trace_plan_sampled,
+    .before = rle_trace_before_sampled,
+    .thread_begin = begin_slot,
+    .thread_end = thread_end,
+    .fork_child = fork_child,
+    .callout = callout,
+};
+
+const struct rle_instrument rle_instrument_full = {
+    .name = "full",
+    .plan = rle_trace_plan_full,
+    .enter = rle_trace_enter_full,
+    .before = rle_trace_before_full,
+    .thread_begin = begin_slot,
+    .thread_end = thread_end,
+    .fork_child = fork_child,
+    .callout = callout,
+};

@@ -1,0 +1,89 @@
+/* Tracing memory accesses for the traffic model: the two instrumentation tables, and what their
+ * chapters share. trace_plan.c decides which accesses share a record and where it is written,
+ * trace_emit.c writes the code, trace.c does what happens outside translated code.
+ *
+ * In RLE_MODE_TRAFFIC an access costs a test whether its line is wanted; in RLE_MODE_FULL every
+ * access is recorded, in program order. The format is trace_format.h. */
+#ifndef RL_COUNT_ENGINE_TRACE_H
+#define RL_COUNT_ENGINE_TRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "count/engine/instrument.h"
+#include "count/engine/trace_format.h"
+
+extern const struct rle_instrument rle_instrument_sampled;
+extern const struct rle_instrument rle_instrument_full;
+
+/** Open the channel of the options. @return false if it cannot be opened or is another version's.
+ */
+bool rle_trace_open(void);
+
+/* ---- trace.c for the other two ---- */
+
+/**
+ * Make sites, linked to each other; the caller holds the engine's lock.
+ * @return index of the first; 0 if there is no room: then nothing may be traced there.
+ */
+uint32_t rle_trace_add_sites(const struct rle_trace_site *sites, unsigned n);
+
+/** Note that an access cannot be traced. */
+void rle_trace_skip(void);
+
+/** What emitted code asks of the engine: staged[0], the site being staged[1]. */
+enum rle_trace_request {
+    RLE_TRACE_ROOM,    /**< the cursor has reached the limit */
+    RLE_TRACE_STRING,  /**< a repeated string instruction is about to run; registers say on what */
+    RLE_TRACE_SCANNED, /**< one that may end early has run; staged[2] is rcx as it was before */
+    RLE_TRACE_GATHER,  /**< vector[] holds indices and mask, staged[2] the base, staged[3] packed */
+};
+
+/** How staged[3] describes a gather or scatter. */
+struct rle_trace_gather {
+    uint8_t scale;
+    uint8_t count;      /**< elements */
+    uint8_t index_size; /**< bytes of one index */
+    uint8_t
+        mask_size; /**< bytes of a mask element, whose sign bit counts; 0: vector[1] holds bits */
+};
+
+/* ---- trace_emit.c for trace.c: the callbacks that emit ---- */
+
+struct rle_emit;
+
+unsigned rle_trace_plan_sampled(const struct rle_superblock *sb);
+void rle_trace_before_sampled(struct rle_emit *e, const struct rle_superblock *sb, unsigned i);
+unsigned rle_trace_plan_full(const struct rle_superblock *sb);
+void rle_trace_enter_full(struct rle_emit *e, const struct rle_superblock *sb);
+void rle_trace_before_full(struct rle_emit *e, const struct rle_superblock *sb, unsigned i);
+
+/* ---- trace_plan.c for trace_emit.c ---- */
+
+enum {
+    RLE_TRACE_CLUSTERS_MAX = 400, /**< in a superblock: two operands an instruction */
+    RLE_TRACE_LINKED_MAX = 32,    /**< accesses that share a record */
+};
+
+/** Accesses that share one record. */
+struct rle_trace_cluster {
+    int64_t low; /**< displacement of its lowest byte; the address itself if there is no base */
+    uint32_t site;
+    uint16_t at;    /**< written in front of this instruction */
+    uint16_t width; /**< bytes from the lowest to behind the highest */
+    uint8_t base;   /**< RLE_REG_NONE: none */
+    uint8_t index;  /**< RLE_REG_NONE: none */
+    uint8_t scale;
+    bool thread_local_segment; /**< relative to the fs base */
+};
+
+struct rle_trace_plan {
+    struct rle_trace_cluster cluster[RLE_TRACE_CLUSTERS_MAX]; /**< ascending by `at` */
+    unsigned n;
+};
+
+/** Decide for a superblock whose blocks have records. */
+void rle_trace_plan_clusters(const struct rle_superblock *sb, bool in_order,
+                             struct rle_trace_plan *plan);
+
+#endif
