@@ -9,12 +9,43 @@
 #include "count/engine/syscalls.h"
 #include "count/engine/translate.h"
 
-/* The live fragment for `pc`, translated if need be; NULL if there is no code. Under the lock. */
+#define VSYSCALL_PAGE 0xFFFFFFFFFF600000ul
+enum { VSYSCALL_STRIDE = 1024 };
+
+/* Under the lock. */
+static void detach(const char *why)
+{
+    if (__atomic_exchange_n(&rle_engine.detaching, true, __ATOMIC_ACQ_REL))
+        return;
+    rle_result_uncounted(RLE_UNCOUNTED_DETACHED, why);
+    rle_result_detach(why);
+}
+
+/* Under the lock: why code at `pc` is not to be translated, or NULL. */
+static const char *reason_against(uint64_t pc)
+{
+    if (!rle_links_have_room())
+        return "the translation tables are full";
+    const struct rle_region *region = rle_region_at(pc);
+    if (region && !region->readable)
+        return "code that may be executed but not read";
+    if (region && region->writable && rle_engine.options.jit_native)
+        return "the program runs code that it writes itself";
+    return NULL;
+}
+
+/* The live fragment for `pc`, translated if need be; NULL if there is no code, or if this is the
+ * end of translation. Under the lock. */
 static struct rle_fragment *obtain(uint64_t pc, enum rle_via via)
 {
     struct rle_fragment *f = rle_fragment_find(pc);
     if (f)
         return f;
+    const char *reason = reason_against(pc);
+    if (reason) {
+        detach(reason);
+        return NULL;
+    }
     f = rle_translate(pc, via);
     if (f)
         return f;
@@ -22,11 +53,39 @@ static struct rle_fragment *obtain(uint64_t pc, enum rle_via via)
     return rle_translate(pc, via);
 }
 
-/* Go on in a fragment, or where there is none: at the program's own address, to fault there. */
+/* The kernel's page of three ancient system calls, which cannot be translated: carry out the call
+ * and its return. */
+static void emulate_vsyscall(struct rle_thread *thread)
+{
+    static const long number[] = {SYS_gettimeofday, SYS_time, SYS_getcpu};
+    unsigned i = (thread->next_pc & (RLE_PAGE - 1)) / VSYSCALL_STRIDE;
+    thread->reg[RLE_RAX] =
+        (uint64_t)rle_sys3(number[i], (long)thread->reg[RLE_RDI], (long)thread->reg[RLE_RSI], 0);
+    rle_copy_guarded(&thread->next_pc, (void *)thread->reg[RLE_RSP], sizeof(uint64_t));
+    thread->reg[RLE_RSP] += sizeof(uint64_t);
+}
+
+static bool is_vsyscall(uint64_t pc)
+{
+    return pc == VSYSCALL_PAGE || pc == VSYSCALL_PAGE + VSYSCALL_STRIDE ||
+           pc == VSYSCALL_PAGE + 2ul * VSYSCALL_STRIDE;
+}
+
+/* Go on in a fragment, or where there is none: at the program's own address, to fault there.
+ * Leaves the lock. */
 static void go_on(struct rle_thread *thread, uint64_t pc, const struct rle_fragment *fragment)
 {
     thread->next_pc = pc;
     thread->target = fragment ? fragment->entry : pc;
+    rle_unlock(&rle_engine.lock);
+    if (fragment)
+        return;
+    if (rle_engine.detaching) {
+        rle_dispatch_next(thread);
+    } else if (is_vsyscall(pc)) {
+        emulate_vsyscall(thread);
+        rle_dispatch_next(thread);
+    }
 }
 
 void rle_dispatch_next(struct rle_thread *thread)
@@ -37,7 +96,6 @@ void rle_dispatch_next(struct rle_thread *thread)
         rle_leave(thread);
     rle_lock(&rle_engine.lock);
     go_on(thread, thread->next_pc, obtain(thread->next_pc, RLE_VIA_LINK));
-    rle_unlock(&rle_engine.lock);
 }
 
 void rle_dispatch_stub(struct rle_thread *thread)
@@ -68,7 +126,6 @@ void rle_dispatch_stub(struct rle_thread *thread)
     if (f)
         rle_relink(&stub, f);
     go_on(thread, stub.pc, f);
-    rle_unlock(&rle_engine.lock);
 }
 
 /* The second-level table, where the first level's entry belongs to another target. */
@@ -94,7 +151,6 @@ static void dispatch_indirect(struct rle_thread *thread, enum rle_via via)
     else if (f)
         remember(thread, f);
     go_on(thread, pc, f);
-    rle_unlock(&rle_engine.lock);
 }
 
 void rle_dispatch_return(struct rle_thread *thread)
@@ -118,10 +174,7 @@ void rle_dispatch_callout(struct rle_thread *thread)
 
 void rle_detach(const char *why)
 {
-    if (__atomic_exchange_n(&rle_engine.detaching, true, __ATOMIC_ACQ_REL))
-        return;
     rle_lock(&rle_engine.lock);
-    rle_result_uncounted(RLE_UNCOUNTED_DETACHED, why);
+    detach(why);
     rle_unlock(&rle_engine.lock);
-    rle_result_detach(why);
 }

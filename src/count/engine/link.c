@@ -54,6 +54,15 @@ bool rle_links_init(void)
            table.by_page;
 }
 
+bool rle_links_have_room(void)
+{
+    enum { MORE_THAN_ONE_NEEDS = 4096 };
+    return capacity(FRAGMENTS_MAX) - table.n_fragments > MORE_THAN_ONE_NEEDS &&
+           capacity(INSNS_MAX) - table.n_insns > MORE_THAN_ONE_NEEDS &&
+           capacity(STUBS_MAX) - table.n_stubs > MORE_THAN_ONE_NEEDS &&
+           capacity(COVERS_MAX) - table.n_covers > MORE_THAN_ONE_NEEDS;
+}
+
 struct rle_fragment *rle_fragment(uint32_t index)
 {
     return &table.fragments[index];

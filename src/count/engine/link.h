@@ -62,6 +62,9 @@ struct rle_stub {
 /** Allocate the tables. False if there is no memory. */
 bool rle_links_init(void);
 
+/** Can one more superblock be translated? */
+bool rle_links_have_room(void);
+
 struct rle_fragment *rle_fragment(uint32_t index);
 uint32_t rle_fragment_index(const struct rle_fragment *fragment);
 struct rle_placed_insn *rle_placed(uint32_t index);

@@ -139,7 +139,7 @@ static void become_child(struct rle_thread *thread)
     struct rle_engine *engine = &rle_engine;
     thread->shares_memory = false;
     if (rle_is_error(rle_result_after_fork(engine->options.output)))
-        rle_die("no result file for a child process", 0);
+        engine->detaching = true; /* it runs on, uncounted */
     rle_arenas_after_fork();
     rle_threads_after_fork(thread);
     engine->actions = *thread->actions;

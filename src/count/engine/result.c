@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/vfs.h>
 #include <time.h>
 
 #include "count/engine/engine.h"
@@ -12,7 +13,7 @@ enum {
     PATH_BYTES = RLE_OUTPUT_MAX + 64,
     SEQUENCE_MAX = 100000,
     FILE_MODE = 0600,
-    DETAIL_BYTES = 256,
+    SPACE_BYTES = 1 << 20,
 };
 
 #define MIB (1ul << 20)
@@ -91,9 +92,17 @@ static long grow(int fd, uint64_t bytes)
     return limit[0] < bytes ? -EFBIG : rle_sys3(SYS_ftruncate, fd, (long)bytes, 0);
 }
 
+/* Holes are filled as they are written to; begin only where that has a chance. */
+static bool has_space(int fd)
+{
+    struct statfs fs;
+    return rle_sys3(SYS_fstatfs, fd, (long)&fs, 0) ||
+           (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize >= SPACE_BYTES;
+}
+
 static long map_tables(int fd, uint64_t bytes)
 {
-    long error = grow(fd, bytes);
+    long error = has_space(fd) ? grow(fd, bytes) : -ENOSPC;
     if (rle_is_error(error))
         return error;
     return rle_sys6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
@@ -127,6 +136,7 @@ long rle_result_open(const char *prefix, uint32_t mode)
     long at = map_tables((int)fd, result.table_bytes);
     if (rle_is_error(at)) {
         rle_sys3(SYS_close, fd, 0, 0);
+        rle_sys3(SYS_unlink, (long)result.path, 0, 0);
         return at;
     }
     result.header = (struct rle_result_header *)at;
@@ -145,25 +155,36 @@ static void copy_used(const struct rle_result_header *from, enum rle_section_id 
              (uint64_t)s->stride * s->used);
 }
 
+/* A file for the child, mapped. With it, or without, `header` leads to new memory. */
+static long open_for_child(const char *prefix, int pid, uint32_t *ret_sequence)
+{
+    long fd = create(prefix, pid, ret_sequence);
+    if (rle_is_error(fd))
+        return fd;
+    long at = map_tables((int)fd, result.table_bytes);
+    rle_sys3(SYS_close, fd, 0, 0);
+    if (!rle_is_error(at))
+        result.header = (struct rle_result_header *)at;
+    else
+        rle_sys3(SYS_unlink, (long)result.path, 0, 0);
+    return rle_is_error(at) ? at : 0;
+}
+
 long rle_result_after_fork(const char *prefix)
 {
     static const enum rle_section_id inherited[] = {
         RLE_SECTION_MODULES,     RLE_SECTION_FRAGMENTS, RLE_SECTION_BLOCKS, RLE_SECTION_CODE,
         RLE_SECTION_CORRECTIONS, RLE_SECTION_REGIONS,   RLE_SECTION_STRINGS};
-    if (!result.header)
-        return -ENOENT;
     int pid = (int)rle_sys3(SYS_getpid, 0, 0, 0);
     struct rle_result_header *parent = result.header;
-    uint32_t sequence;
-    long fd = create(prefix, pid, &sequence);
-    if (rle_is_error(fd))
-        return fd;
-    long at = map_tables((int)fd, result.table_bytes);
-    if (rle_is_error(at)) {
-        rle_sys3(SYS_close, fd, 0, 0);
-        return at;
+    uint32_t sequence = 0;
+    long error = open_for_child(prefix, pid, &sequence);
+    if (error) {
+        result.path[0] = '\0';
+        result.header = rle_map(result.table_bytes);
     }
-    result.header = (struct rle_result_header *)at;
+    if (!result.header)
+        rle_die("no memory for the results of a child process", 0);
     *result.header = *parent;
     for (unsigned i = 0; i < sizeof(inherited) / sizeof(inherited[0]); i++)
         copy_used(parent, inherited[i]);
@@ -175,8 +196,7 @@ long rle_result_after_fork(const char *prefix)
     h->end_ns = 0;
     begin(h, h->mode, pid, sequence);
     rle_sys3(SYS_munmap, (long)parent, (long)result.table_bytes, 0);
-    rle_sys3(SYS_close, fd, 0, 0);
-    return 0;
+    return error;
 }
 
 void rle_result_set_argv(const char *const *argv)
@@ -318,6 +338,23 @@ void rle_result_uncounted(enum rle_uncounted_reason reason, const char *detail)
     rle_result_commit(RLE_SECTION_UNCOUNTED);
 }
 
+bool rle_result_holds(uint64_t address)
+{
+    uint64_t start = (uint64_t)result.header;
+    return result.header && address >= start && address < start + result.table_bytes;
+}
+
+bool rle_result_replace_page(uint64_t address)
+{
+    uint64_t page = address & -RLE_PAGE;
+    if (rle_is_error(rle_sys6(SYS_mmap, (long)page, RLE_PAGE, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0)))
+        return false;
+    struct rle_text text = {result.header->message, sizeof(result.header->message), 0};
+    rle_text_add(&text, "counts were lost: no space left where the result file is");
+    return true;
+}
+
 static void end(enum rle_process_state state, const char *message)
 {
     struct rle_result_header *h = result.header;
@@ -326,7 +363,8 @@ static void end(enum rle_process_state state, const char *message)
                                            __ATOMIC_RELAXED))
         return;
     struct rle_text text = {h->message, sizeof(h->message), 0};
-    rle_text_add(&text, message);
+    if (*message)
+        rle_text_add(&text, message);
     h->end_ns = rle_now_ns(CLOCK_MONOTONIC);
 }
 

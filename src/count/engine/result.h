@@ -63,6 +63,17 @@ uint32_t rle_result_sequence(void);
 /** An entry of UNCOUNTED; `events` counts up if the reason is already there and open. */
 void rle_result_uncounted(enum rle_uncounted_reason reason, const char *detail);
 
+/** Does `address` lie in the mapped tables? Needs no lock. */
+bool rle_result_holds(uint64_t address);
+
+/**
+ * The file system has no room for the page at `address` of tables or counters: private memory takes
+ * its place, so that the program runs on, and the loss is noted. Needs no lock.
+ *
+ * @return false if there is no memory either.
+ */
+bool rle_result_replace_page(uint64_t address);
+
 /* Ends. Callable without the lock; the first state that is not RUNNING stays, but for exec. */
 void rle_result_exit(int status);
 void rle_result_exec(bool undo);

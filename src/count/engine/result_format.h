@@ -88,7 +88,7 @@ struct rle_result_header {
     uint64_t end_ns;   /**< when it ended; 0 while running or if killed */
     uint64_t start_realtime_ns;
     uint64_t translated_insns; /**< instructions translated, a measure of start-up cost */
-    char message[256];         /**< why, for DETACHED and FAILED; else empty */
+    char message[256];         /**< why, for DETACHED and FAILED, or what was lost; else empty */
     struct rle_result_section sections[RLE_N_SECTIONS];
 };
 

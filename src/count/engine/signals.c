@@ -7,6 +7,7 @@
 #include "count/engine/dispatch.h"
 #include "count/engine/engine.h"
 #include "count/engine/link.h"
+#include "count/engine/result.h"
 
 /* Bounds of the engine object, from the linker. */
 extern const char engine_start[] __asm__("__ehdr_start");
@@ -351,6 +352,19 @@ static int in_own_code(struct rle_thread *thread, int signal, const uint8_t *inf
     return GO_BACK;
 }
 
+/* The file system of the results is full: a counter or record could not get its page. */
+static bool no_room_for_results(const uint8_t *info)
+{
+    uint64_t address;
+    __builtin_memcpy(&address, info + RLE_SI_ADDR, sizeof(address));
+    bool ours = rle_result_holds(address);
+    for (uint32_t i = 0; i < rle_engine.n_threads && !ours; i++) {
+        uint64_t counters = (uint64_t)rle_engine.threads[i] + RLE_TB_COUNTERS;
+        ours = address >= counters && address < counters + rle_result_counter_bytes();
+    }
+    return ours && rle_result_replace_page(address);
+}
+
 int rle_signal(int signal, uint8_t *info, struct rle_ucontext *uc)
 {
     struct rle_thread *thread = rle_thread_self();
@@ -359,6 +373,8 @@ int rle_signal(int signal, uint8_t *info, struct rle_ucontext *uc)
         uc->greg[RLE_GREG_RIP] = (uint64_t)rle_guarded_fail;
         return GO_BACK;
     }
+    if (signal == SIGBUS && is_synchronous(signal, info) && no_room_for_results(info))
+        return GO_BACK;
     if (signal == SIGTRAP && thread->stepping)
         return stepped(thread, uc);
     const struct rle_arena *arena = rle_arena_of(pc);
