@@ -424,6 +424,34 @@ static void failures_of_the_engine_are_told(void **state)
     rl_tally_release(&tally);
 }
 
+/* tests/fixture/counts/kernels.c says what was recorded. Its program is not there any more. */
+static void a_recorded_count_can_be_replayed_anywhere(void **state)
+{
+    (void)state;
+    struct rl_tally tally;
+    struct rl_error err = {0};
+    const char *path = SOURCE_DIR "/tests/fixture/counts/kernels.counts";
+    if (rl_tally_build(&path, 1, NULL, &tally, &err))
+        fail_msg("%s", err.text);
+    const double inner = 2.0 * 24 * 24 * 24;
+    assert_true(ops_of(&tally.program, RL_FP64, RL_OP_MUL, "scalar") == inner);
+    assert_true(ops_of(&tally.program, RL_FP64, RL_OP_ADD, "scalar") == inner + 500);
+    assert_true(ops_of(&tally.program, RL_FP64, RL_OP_SQRT, "scalar") == 500);
+    assert_true(ops_of(&tally.program, RL_FP32, RL_OP_FMA, "avx512") == 4 * 63 * 16);
+    unsigned deepest = 0;
+    for (size_t i = tally.n_function; i < tally.n_unit; i++) {
+        const struct rl_kernel *loop = &tally.unit[i].kernel;
+        if (loop->depth != 3)
+            continue;
+        deepest++;
+        assert_true(loop->calls.value == 2 * 24 * 24);
+        assert_true(rl_kernel_flop(loop).value == 2 * inner);
+    }
+    assert_int_equal(deepest, 1);
+    assert_string_equal(tally.module[0].path, "/tmp/kernels");
+    rl_tally_release(&tally);
+}
+
 static void what_is_no_result_is_left_out_or_refused(void **state)
 {
     struct fixture *f = *state;
@@ -452,6 +480,7 @@ int main(void)
         cmocka_unit_test(code_without_tables_is_divided_by_its_calls),
         cmocka_unit_test(generated_code_is_kept_apart_by_process),
         cmocka_unit_test(failures_of_the_engine_are_told),
+        cmocka_unit_test(a_recorded_count_can_be_replayed_anywhere),
         cmocka_unit_test(what_is_no_result_is_left_out_or_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
