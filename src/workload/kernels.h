@@ -7,6 +7,7 @@
 #ifndef RL_WORKLOAD_KERNELS_H
 #define RL_WORKLOAD_KERNELS_H
 
+#include "workload/conv_row.h"
 #include "workload/workload.h"
 
 #if defined(__x86_64__)
@@ -74,6 +75,11 @@ struct rl_kernels {
     void (*spmv_sell)(size_t from, size_t to, const uint32_t *chunk_start, const uint32_t *column,
                       const void *value, const uint32_t *row, size_t n_rows, const void *x,
                       void *y);
+
+    /** Tiles of gemm_mr, then RL_CONV_FEW filters by gemm_nr outputs, then 1 by RL_CONV_WIDE
+     * vectors; fewer vectors at the end of the row. A tile loads its inputs and its weights once a
+     * tap; loads run less than a vector (times x_step) past the last output. */
+    void (*conv_row)(const struct rl_conv_row *row);
 
     /** y = f(x), f taking and returning one vector of this table's width. */
     void (*map)(size_t n, const void *x, void *y, rl_vector_fn *f);

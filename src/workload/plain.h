@@ -4,6 +4,8 @@
 #ifndef RL_WORKLOAD_PLAIN_H
 #define RL_WORKLOAD_PLAIN_H
 
+#include "workload/conv_row.h"
+
 #include <roofline/value.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,6 +35,8 @@ struct rl_plain {
     /** As in kernels.h, one sum a row. */
     void (*spmv_csr)(size_t from, size_t to, const uint32_t *row_start, const uint32_t *column,
                      const void *value, const void *x, void *y);
+    /** One output at a time. */
+    void (*conv_row)(const struct rl_conv_row *row);
     /** y = exp(x) by the C library. */
     void (*exp)(size_t n, const void *x, void *y);
 };

@@ -6,8 +6,9 @@
 #include <string.h>
 
 const struct rl_workload *const rl_workloads[] = {
-    &rl_workload_axpy, &rl_workload_copy, &rl_workload_dot,     &rl_workload_exp,
-    &rl_workload_gemm, &rl_workload_spmv, &rl_workload_stencil, &rl_workload_triad,
+    &rl_workload_axpy, &rl_workload_conv2d,  &rl_workload_copy,
+    &rl_workload_dot,  &rl_workload_exp,     &rl_workload_gemm,
+    &rl_workload_spmv, &rl_workload_stencil, &rl_workload_triad,
 };
 const unsigned rl_n_workloads = RL_COUNT_OF(rl_workloads);
 

@@ -176,6 +176,26 @@ static void every_spmv_reads_files(void **state)
     }
 }
 
+static void every_conv2d_convolves(void **state)
+{
+    (void)state;
+    static const char *const shapes[] = {
+        "c=1 h=3 w=3 padding=0",
+        "c=3 k=7 h=9 w=17",
+        "n=2 c=4 k=16 h=10 w=33 padding=0",
+        "c=8 k=13 h=12 w=40 stride=2",
+        "c=5 k=4 h=15 w=19 dilation=2 padding=2",
+        "c=6 k=12 h=8 w=70 groups=3",
+        "n=2 c=9 k=9 h=11 w=31 groups=9",
+        "c=4 k=8 h=9 w=9 groups=4 r=1 s=5 padding=2 stride=3",
+        "c=16 k=30 h=6 w=6 r=1 s=1 padding=0",
+    };
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        verify_all("conv2d", shapes[i], 1);
+        verify_all("conv2d", shapes[i], 3);
+    }
+}
+
 static void every_exp_maps(void **state)
 {
     (void)state;
@@ -357,6 +377,39 @@ static void spmv_tells_padding_from_useful_work(void **state)
     rl_kernel_release(&k);
 }
 
+/* 2 x 3 images and filters: 1 x 8 x (10 x 12) outputs of 4 x 3 x 3 taps, 2 FLOP each. */
+static void conv2d_counts_flop_and_shows_multiply_accumulates(void **state)
+{
+    (void)state;
+    struct rl_kernel k;
+    account("conv2d", "c=4 k=8 h=10 w=12 variant=naive", 1, &k);
+    double macs = 8.0 * 10 * 12 * 4 * 3 * 3;
+    assert_true(rl_kernel_flop(&k).value == 2 * macs);
+    assert_true(k.useful_flop.value == 2 * macs);
+    assert_true(bytes_of(&k, "L1") == (2 * macs + 8 * 10 * 12) * 4);
+    rl_kernel_release(&k);
+    /* Vectors of 4: 12 outputs fill them, 8 filters are two register tiles of 4: no padding. */
+    account("conv2d", "c=4 k=8 h=10 w=16 isa=sse2", 1, &k);
+    assert_true(rl_kernel_flop(&k).value == k.useful_flop.value);
+    rl_kernel_release(&k);
+}
+
+static void impossible_convolutions_are_refused(void **state)
+{
+    (void)state;
+    static const char *const shapes[] = {"c=6 groups=4", "h=2 padding=0", "c=4 k=6 groups=4"};
+    struct rl_work_env env = test_env();
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        struct rl_work_config config;
+        struct rl_work work;
+        struct rl_error err = {0};
+        rl_work_config_init(&config, rl_workload_find("conv2d"), &env);
+        set_all(&config, shapes[i]);
+        assert_int_equal(rl_work_open(&work, &config, &err), RL_EINVAL);
+        rl_work_release(&work);
+    }
+}
+
 static void exp_counts_special_functions_not_flop(void **state)
 {
     (void)state;
@@ -494,6 +547,9 @@ int main(void)
         cmocka_unit_test(every_spmv_reads_files),
         cmocka_unit_test(spmv_moves_its_matrix_once),
         cmocka_unit_test(spmv_tells_padding_from_useful_work),
+        cmocka_unit_test(every_conv2d_convolves),
+        cmocka_unit_test(conv2d_counts_flop_and_shows_multiply_accumulates),
+        cmocka_unit_test(impossible_convolutions_are_refused),
         cmocka_unit_test(every_exp_maps),
         cmocka_unit_test(a_stencil_reads_a_point_once_where_its_rows_fit),
         cmocka_unit_test(exp_counts_special_functions_not_flop),

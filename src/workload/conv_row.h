@@ -1,0 +1,24 @@
+/* What the convolution loops of kernels.h and plain.h work on. */
+#ifndef RL_WORKLOAD_CONV_ROW_H
+#define RL_WORKLOAD_CONV_ROW_H
+
+#include <stddef.h>
+
+#define RL_CONV_FEW  4 /**< filters of the smaller register tile */
+#define RL_CONV_WIDE 4 /**< vectors of outputs of the tile with one filter */
+
+/** One row of outputs of a convolution: for some filters, all outputs of one image row. Strides are
+ * in elements. */
+struct rl_conv_row {
+    const void *x;                  /**< first tap of the first output, first channel */
+    size_t channels, height, width; /**< taps of a filter */
+    size_t x_channel, x_row, x_tap; /**< from a channel, tap row or tap to the next */
+    size_t x_step;                  /**< from an output's taps to the next output's */
+    const void *w;                  /**< [filters][channels][height][width] */
+    size_t filters;
+    void *y;         /**< first output of the first filter */
+    size_t y_filter; /**< from a filter's outputs to the next one's */
+    size_t outputs;
+};
+
+#endif
