@@ -386,7 +386,7 @@ static const float *w_at(const struct conv *v, size_t filter)
     return (const float *)(const void *)v->weights.base + filter * v->taps;
 }
 
-static void run_row(const struct conv *v, size_t image, size_t group, size_t row)
+static void run_rows(const struct conv *v, size_t image, size_t group, size_t row, size_t rows)
 {
     struct rl_conv_row p = {.x = x_at(v, image, group * v->cg, row * v->stride),
                             .channels = v->cg,
@@ -400,11 +400,13 @@ static void run_row(const struct conv *v, size_t image, size_t group, size_t row
                             .filters = v->kg,
                             .y = y_at(v, image, group * v->kg, row),
                             .y_filter = v->oh * v->ow,
-                            .outputs = v->ow};
+                            .outputs = v->ow,
+                            .rows = rows,
+                            .x_next = v->stride * v->wp};
     if (v->config->variant == NAIVE)
-        rl_plain(RL_FP32)->conv_row(&p);
+        rl_plain(RL_FP32)->conv_rows(&p);
     else
-        v->kernels->conv_row(&p);
+        v->kernels->conv_rows(&p);
 }
 
 /* Row `tap` of the matrix whose columns are the windows of rows from.. of outputs. */
@@ -454,12 +456,15 @@ static void conv_run(void *state, unsigned rank, struct rl_team *team)
     bool im2col = v->config->variant == IM2COL;
     size_t step = im2col ? v->block : 1, parts = (v->oh + step - 1) / step, from, to;
     rl_share(v->n * v->groups * parts, 1, rank, v->config->threads, &from, &to);
-    for (size_t i = from; i < to; i++) {
-        size_t image = i / parts / v->groups, group = i / parts % v->groups, row = i % parts * step;
-        if (im2col)
-            run_im2col(v, image, group, row, v->scratch.base + rank * v->scratch_bytes);
-        else
-            run_row(v, image, group, row);
+    while (from < to) {
+        size_t plane = from / parts, part = from % parts;
+        size_t n = parts - part < to - from ? parts - part : to - from;
+        size_t image = plane / v->groups, group = plane % v->groups;
+        for (size_t i = part; im2col && i < part + n; i++)
+            run_im2col(v, image, group, i * step, v->scratch.base + rank * v->scratch_bytes);
+        if (!im2col)
+            run_rows(v, image, group, part, n);
+        from += n;
     }
 }
 

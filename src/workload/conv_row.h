@@ -7,8 +7,8 @@
 #define RL_CONV_FEW  4 /**< filters of the smaller register tile */
 #define RL_CONV_WIDE 4 /**< vectors of outputs of the tile with one filter */
 
-/** One row of outputs of a convolution: for some filters, all outputs of one image row. Strides are
- * in elements. */
+/** Rows of outputs of a convolution, one after the other, each for some filters. Strides are in
+ * elements. */
 struct rl_conv_row {
     const void *x;                  /**< first tap of the first output, first channel */
     size_t channels, height, width; /**< taps of a filter */
@@ -18,7 +18,9 @@ struct rl_conv_row {
     size_t filters;
     void *y;         /**< first output of the first filter */
     size_t y_filter; /**< from a filter's outputs to the next one's */
-    size_t outputs;
+    size_t outputs;  /**< a row */
+    size_t rows;
+    size_t x_next; /**< from a row's taps to the next row's */
 };
 
 #endif

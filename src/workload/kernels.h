@@ -79,7 +79,7 @@ struct rl_kernels {
     /** Tiles of gemm_mr, then RL_CONV_FEW filters by gemm_nr outputs, then 1 by RL_CONV_WIDE
      * vectors; fewer vectors at the end of the row. A tile loads its inputs and its weights once a
      * tap; loads run less than a vector (times x_step) past the last output. */
-    void (*conv_row)(const struct rl_conv_row *row);
+    void (*conv_rows)(const struct rl_conv_row *rows);
 
     /** y = f(x), f taking and returning one vector of this table's width. */
     void (*map)(size_t n, const void *x, void *y, rl_vector_fn *f);

@@ -36,7 +36,7 @@ struct rl_plain {
     void (*spmv_csr)(size_t from, size_t to, const uint32_t *row_start, const uint32_t *column,
                      const void *value, const void *x, void *y);
     /** One output at a time. */
-    void (*conv_row)(const struct rl_conv_row *row);
+    void (*conv_rows)(const struct rl_conv_row *rows);
     /** y = exp(x) by the C library. */
     void (*exp)(size_t n, const void *x, void *y);
 };
