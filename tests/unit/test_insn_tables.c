@@ -6,15 +6,26 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 enum { IS_REACHED = 1, IS_FLOAT = 2, HAS_VECTOR = 4 };
 
+/* Of each mnemonic, a few instructions with a memory operand, one behind the other: by vector
+ * width, operand width and broadcast. */
+#define MOST_SAMPLES 8192
+#define FORMS        64
+
 struct sweep {
     ZydisDecoder decoder;
     uint8_t seen[ZYDIS_MNEMONIC_MAX_VALUE + 1];
+    bool sampled[ZYDIS_MNEMONIC_MAX_VALUE + 1][FORMS];
+    uint8_t samples[15 * MOST_SAMPLES];
+    size_t n_bytes, n_samples;
 };
 
 /* By what it touches, what it may raise, or what family it belongs to. Each clue alone has gaps:
@@ -66,6 +77,23 @@ static bool touches_vectors(const ZydisDecodedInstruction *insn, const ZydisDeco
     return false;
 }
 
+static void keep_sample(struct sweep *sweep, const uint8_t *code,
+                        const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *ops)
+{
+    bool has_memory = false;
+    for (unsigned i = 0; i < insn->operand_count_visible; i++)
+        has_memory |= ops[i].type == ZYDIS_OPERAND_TYPE_MEMORY;
+    unsigned form = insn->avx.vector_length / 128 * 8 + (insn->avx.broadcast.mode ? 4 : 0) +
+                    (insn->operand_width == 64 ? 2 : 0) + (insn->operand_width == 16 ? 1 : 0);
+    bool *sampled = &sweep->sampled[insn->mnemonic][form % FORMS];
+    if (!has_memory || *sampled || sweep->n_samples == MOST_SAMPLES)
+        return;
+    *sampled = true;
+    memcpy(sweep->samples + sweep->n_bytes, code, insn->length);
+    sweep->n_bytes += insn->length;
+    sweep->n_samples++;
+}
+
 static void look(struct sweep *sweep, const uint8_t *code, size_t size)
 {
     ZydisDecodedInstruction insn;
@@ -78,6 +106,7 @@ static void look(struct sweep *sweep, const uint8_t *code, size_t size)
         *seen |= IS_FLOAT;
     if (touches_vectors(&insn, ops))
         *seen |= HAS_VECTOR;
+    keep_sample(sweep, code, &insn, ops);
 }
 
 /* ModRM with a register operand, or with [rax + 4*xmm5 or rbp]: valid as gather address too. */
@@ -362,6 +391,71 @@ static void rows_agree_with_the_format_in_the_name(void **state)
     assert_true(n > 300);
 }
 
+/* Bytes of one access, as the disassembler's operand says ("QWORD PTR", "DWORD BCST"); 0: none. */
+static unsigned stated_size(const char *assembly)
+{
+    static const struct {
+        const char *word;
+        unsigned bytes;
+    } sizes[] = {{"ZMMWORD", 64}, {"YMMWORD", 32}, {"XMMWORD", 16}, {"OWORD", 16}, {"TBYTE", 10},
+                 {"QWORD", 8},    {"FWORD", 6},    {"DWORD", 4},    {"WORD", 2},   {"BYTE", 1}};
+    if (!strstr(assembly, " PTR ") && !strstr(assembly, " BCST "))
+        return 0;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        if (strstr(assembly, sizes[i].word))
+            return sizes[i].bytes;
+    return 0;
+}
+
+/* Hints and faults access nothing; far pointers are read by system code only, and binutils calls
+ * them all six bytes long. */
+static bool is_no_plain_access(const struct rl_insn *insn)
+{
+    return insn->class == RL_INSN_PREFETCH || insn->class == RL_INSN_NOP ||
+           insn->class == RL_INSN_CALL || insn->class == RL_INSN_SYSTEM ||
+           insn->class == RL_INSN_ADDRESS || insn->class == RL_INSN_BRANCH;
+}
+
+/* An independent source for the bytes that some 3000 forms of instructions move. */
+static void memory_operands_have_the_size_that_binutils_shows(void **state)
+{
+    const struct sweep *sweep = *state;
+    char path[] = "/tmp/rl_samples_XXXXXX", command[128], line[256];
+    int fd = mkstemp(path);
+    assert_int_equal(write(fd, sweep->samples, sweep->n_bytes), sweep->n_bytes);
+    close(fd);
+    snprintf(command, sizeof command,
+             "objdump -D -b binary -m i386:x86-64 -M intel %s 2> /dev/null", path);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    unsigned compared = 0, wrong = 0;
+    while (fgets(line, sizeof line, pipe)) {
+        unsigned long at;
+        char *text = strrchr(line, '\t');
+        struct rl_insn insn;
+        unsigned size = text ? stated_size(text) : 0;
+        if (!size || sscanf(line, " %lx:", &at) != 1 || at >= sweep->n_bytes)
+            continue;
+        assert_true(rl_insn_decode(sweep->samples + at, sweep->n_bytes - at, &insn));
+        if (is_no_plain_access(&insn))
+            continue;
+        unsigned bytes = insn.load_bytes > insn.store_bytes ? insn.load_bytes : insn.store_bytes;
+        if (insn.flags & (RL_INSN_GATHER | RL_INSN_SCATTER))
+            bytes /= insn.accesses;
+        compared++;
+        if (bytes != size) {
+            print_error("%u bytes, not %u: %s", bytes, size, text);
+            wrong++;
+        }
+    }
+    pclose(pipe);
+    unlink(path);
+    if (!compared)
+        skip();
+    assert_int_equal(wrong, 0);
+    assert_true(compared > 3000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -371,6 +465,7 @@ int main(void)
         cmocka_unit_test(rows_are_only_of_instructions_that_exist),
         cmocka_unit_test(tables_are_sorted_and_disjoint),
         cmocka_unit_test(rows_agree_with_the_format_in_the_name),
+        cmocka_unit_test(memory_operands_have_the_size_that_binutils_shows),
     };
     return cmocka_run_group_tests(tests, sweep_all_opcodes, NULL);
 }
