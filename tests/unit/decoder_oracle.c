@@ -240,6 +240,65 @@ static const char *flag_use_differs(const struct zydis *z, const struct rle_insn
     return r->flag_kill & ~r->flag_write ? "flag kill outside write" : NULL;
 }
 
+/* Sets that are wider than Zydis's, or kills that are fewer, without a reason to be. */
+static const char *caution_differs(const struct zydis *z, const struct rle_insn *r)
+{
+    uint16_t read = 0, write = 0, kill = 0;
+    for (int i = 0; i < z->insn.operand_count; i++) {
+        const ZydisDecodedOperand *o = &z->operands[i];
+        if (o->type == ZYDIS_OPERAND_TYPE_MEMORY) {
+            read |= gpr(o->mem.base) >= 0 ? 1u << gpr(o->mem.base) : 0;
+            read |= gpr(o->mem.index) >= 0 ? 1u << gpr(o->mem.index) : 0;
+        }
+        if (o->type != ZYDIS_OPERAND_TYPE_REGISTER || gpr(o->reg.value) < 0)
+            continue;
+        uint16_t bit = 1u << gpr(o->reg.value);
+        read |= o->actions & ZYDIS_OPERAND_ACTION_MASK_READ ? bit : 0;
+        write |= o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE ? bit : 0;
+        kill |= o->actions == ZYDIS_OPERAND_ACTION_WRITE && o->size >= 32 ? bit : 0;
+    }
+    /* The old value may stay (conditions, zero sources, no repetition), or Zydis forgets. */
+    bool keeps = z->insn.meta.category == ZYDIS_CATEGORY_CMOV ||
+                 IS(z, M(BSF), M(BSR), M(TZCNT), M(LZCNT), M(LAR), M(LSL), M(XBEGIN), M(XLAT),
+                    M(LODSB), M(LODSW), M(LODSD), M(LODSQ), M(RDSSPD), M(RDSSPQ)) ||
+                 z->insn.mnemonic == M(PAUSE); /* with REX.B rather an exchange */
+    bool forgotten = z->insn.meta.category == ZYDIS_CATEGORY_STRINGOP || r->kind == RLE_INT ||
+                     r->kind == RLE_SYSCALL || z->insn.mnemonic == M(PAUSE);
+    if ((r->reg_read & ~read) && !keeps && !forgotten)
+        return "needless register read";
+    if ((r->reg_write & ~write) && !forgotten)
+        return "needless register write";
+    if ((kill & ~(r->reg_kill | r->reg_read)) && !keeps && !forgotten)
+        return "register overwritten without need to doubt";
+    return NULL;
+}
+
+/* The same for flags; undefined results may be doubted. */
+static const char *flag_caution_differs(const struct zydis *z, const struct rle_insn *r)
+{
+    unsigned known = RLE_ARITH_FLAGS | RLE_DF, tested = 0, sure = 0, written = 0;
+    const ZydisAccessedFlags *f = z->insn.cpu_flags;
+    if (f) {
+        tested = f->tested & known;
+        sure = (f->modified | f->set_0 | f->set_1) & known;
+        written = sure | (f->undefined & known);
+    }
+    bool by_count = z->insn.meta.category == ZYDIS_CATEGORY_SHIFT ||
+                    z->insn.meta.category == ZYDIS_CATEGORY_ROTATE;
+    bool repeats = r->attrs & RLE_A_REP;
+    if (r->kind == RLE_INT || r->kind == RLE_SYSCALL)
+        return NULL;
+    if (r->flag_read & ~tested)
+        return "needless flag read";
+    /* vptest and its like clear the four flags that Zydis does not mention */
+    if ((r->flag_write & ~written) && !IS(z, M(VPTEST), M(VTESTPS), M(VTESTPD)))
+        return "needless flag write";
+    bool compares = IS(z, M(FCOMI), M(FCOMIP), M(FUCOMI), M(FUCOMIP));
+    if ((sure & ~r->flag_kill) && !by_count && !repeats && !compares)
+        return "flag overwritten without need to doubt";
+    return NULL;
+}
+
 /* Register files that an instruction names, repetition and lock. */
 static const char *attributes_differ(const struct zydis *z, const struct rle_insn *r)
 {
@@ -448,6 +507,10 @@ const char *decoder_oracle_differs(const uint8_t *code)
         what = operands_differ(&z, &r);
     if (!what && status == RLE_OK)
         what = attributes_differ(&z, &r);
+    if (!what && status == RLE_OK)
+        what = caution_differs(&z, &r);
+    if (!what && status == RLE_OK)
+        what = flag_caution_differs(&z, &r);
     if (!what)
         what = register_use_differs(&z, &r);
     return what ? what : flag_use_differs(&z, &r);

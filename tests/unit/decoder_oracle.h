@@ -12,7 +12,8 @@
  * @return NULL where they agree, else what differs.
  *
  * Agreement is: equal length, branch kind and target, equal memory operands; register and flag
- * reads hold those of Zydis, full overwrites are among Zydis's sure ones. What Zydis refuses must
+ * reads hold those of Zydis, full overwrites are among Zydis's sure ones, and neither is more
+ * cautious than the reasons listed in decoder_oracle.c call for. What Zydis refuses must
  * be refused, and the other way round, but for the exceptions listed in decoder_oracle.c.
  */
 const char *decoder_oracle_differs(const uint8_t *code);

@@ -140,7 +140,7 @@ static void sweep_vex(uint8_t first, unsigned map_first, unsigned map_end)
         for (unsigned opcode = 0; opcode < 256; opcode++)
             for (unsigned w_l_pp = 0; w_l_pp < 16; w_l_pp++)
                 for (unsigned v = 0; v < (full() ? 4 : 2); v++)
-                    for (unsigned rxb = full() ? 0 : 5; rxb < 8; rxb++) {
+                    for (unsigned rxb = 0; rxb < 8; rxb += full() ? 1 : 7) {
                         uint8_t code[RLE_INSN_MAX] = {first, rxb << 5 | map};
                         code[2] = (w_l_pp & 8) << 4 | vvvvs[v] | (w_l_pp & 7);
                         code[3] = opcode;
