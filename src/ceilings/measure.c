@@ -118,8 +118,9 @@ static enum rl_status check_memory(const struct rl_session *s, size_t *bytes, st
         *bytes = (size_t)(allowed / s->threads) & ~(size_t)4095;
     if (*bytes < least)
         return rl_fail(err, RL_ENOMEM,
-                       "%u buffers of %zu MiB do not fit: %llu MiB may be used; try fewer threads",
-                       s->threads, least >> 20, (unsigned long long)(allowed >> 20));
+                       "measuring %u %s needs %zu MiB of memory, but %llu MiB may be used",
+                       s->threads, s->threads == 1 ? "thread" : "threads",
+                       s->threads * (least >> 20), (unsigned long long)(allowed >> 20));
     return RL_OK;
 }
 

@@ -6,6 +6,7 @@
 #include "cli/store.h"
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/unit.h"
 #include "ceilings/ceilings.h"
 #include "format/format.h"
@@ -83,6 +84,32 @@ static enum rl_status measure(struct measure *m, struct rl_machine *machine, str
     return status;
 }
 
+/* Before seconds of work, not after. */
+static enum rl_status check_writable(const char *path, struct rl_error *err)
+{
+    struct rl_output out = {0};
+    if (!path || strcmp(path, "-") == 0)
+        return RL_OK;
+    RL_TRY(rl_output_open(&out, path, err));
+    rl_output_abort(&out);
+    return RL_OK;
+}
+
+static size_t n_ceilings(const struct rl_machine *machine)
+{
+    return machine->n_compute + machine->n_memory + machine->n_latency;
+}
+
+/* Whether the record kept for this machine holds more than the new one. */
+static bool kept_is_richer(const struct rl_machine *machine)
+{
+    struct rl_machine kept = {0};
+    bool richer = rl_store_load(machine->key, &kept, NULL) == RL_OK &&
+                  n_ceilings(&kept) > n_ceilings(machine);
+    rl_machine_release(&kept);
+    return richer;
+}
+
 /* The record goes where the user says, and to the store, where other commands look for it. Failing
  * the latter only matters when there is nothing else. */
 static enum rl_status keep(const struct measure *m, const struct rl_machine *machine,
@@ -91,6 +118,10 @@ static enum rl_status keep(const struct measure *m, const struct rl_machine *mac
     struct rl_error store_err = {0};
     if (m->output)
         RL_TRY(rl_machine_write(m->output, machine, err));
+    if (kept_is_richer(machine)) {
+        rl_say("the record kept for other commands stays: it holds more ceilings than this one");
+        return RL_OK;
+    }
     enum rl_status status = rl_store_save(machine, &store_err);
     if (status != RL_OK && m->output)
         rl_warn("the record is not kept for other commands: %s", store_err.text);
@@ -103,6 +134,7 @@ static enum rl_status run_measure(struct measure *m, struct rl_error *err)
 {
     struct rl_machine machine = {0};
     struct rl_lock lock = {0};
+    RL_TRY(check_writable(m->output, err));
     RL_TRY(rl_lock_take(&lock, err));
     enum rl_status status = measure(m, &machine, err);
     rl_lock_release(&lock);

@@ -1,0 +1,1 @@
+roofline doctor | grep -A1 "machine record"

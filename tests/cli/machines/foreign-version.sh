@@ -1,0 +1,2 @@
+printf "{\"schema\": \"roofline-machine/9\"}" >m.json
+roofline machines m.json

@@ -1,0 +1,1 @@
+roofline machines 7c-0

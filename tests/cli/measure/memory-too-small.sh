@@ -1,0 +1,1 @@
+roofline measure --quick --threads 1 --memory 1M
