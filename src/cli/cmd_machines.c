@@ -121,7 +121,7 @@ static enum rl_status find_key(const struct keys *keys, const char *id, const ch
 static enum rl_status show(const struct keys *keys, const char *id, struct rl_error *err)
 {
     struct rl_machine machine = {0};
-    const char *key;
+    const char *key = NULL;
     if (strchr(id, '/') || strstr(id, ".json")) {
         RL_TRY(rl_machine_read(id, &machine, err));
     } else {

@@ -1,0 +1,291 @@
+/* Limits follow from the catalogue by hand-worked rules, levels from a sweep's plateaus, and a
+ * short measurement gives a complete record. No rate is compared with an absolute number. */
+#include "ceilings/ceilings.h"
+#include "ceilings/ceilings_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../support/cmocka_all.h"
+
+static struct rl_catalog catalog;
+
+static int load(void **state)
+{
+    (void)state;
+    return rl_catalog_load(&catalog, NULL) != RL_OK;
+}
+
+static int unload(void **state)
+{
+    (void)state;
+    rl_catalog_release(&catalog);
+    return 0;
+}
+
+static double limit(const char *core, enum rl_precision p, const char *op, const char *width,
+                    unsigned bits)
+{
+    return rl_compute_limit(rl_catalog_core(&catalog, core), p, op, width, bits).value;
+}
+
+static void near(double got, double want)
+{
+    if (fabs(got - want) > 1e-9 * fabs(want))
+        fail_msg("%g is not %g", got, want);
+}
+
+static void narrower_vectors_have_a_part_of_the_limit(void **state)
+{
+    (void)state;
+    /* two 512-bit pipes: 2 pipes x 8 lanes x 2 FLOP */
+    near(limit("amd-zen5", RL_FP64, "fma", "avx512", 512), 32);
+    near(limit("amd-zen5", RL_FP64, "fma", "avx2", 256), 16);
+    near(limit("amd-zen5", RL_FP64, "fma", "sse2", 128), 8);
+    near(limit("amd-zen5", RL_FP64, "fma", "scalar", 0), 4);
+    near(limit("amd-zen5", RL_FP32, "fma", "avx2", 256), 32);
+    near(limit("amd-zen5", RL_FP32, "fma", "scalar", 0), 4);
+}
+
+static void wide_vectors_on_narrow_pipes_gain_nothing(void **state)
+{
+    (void)state;
+    near(limit("amd-zen4", RL_FP64, "fma", "avx512", 512), 16);
+    near(limit("amd-zen4", RL_FP64, "fma", "avx2", 256), 16);
+}
+
+static void mixed_additions_and_multiplications_share_the_pipes(void **state)
+{
+    (void)state;
+    /* Zen 3: 2 FMA and 2 ADD pipes of 4 lanes, so 8 of each a cycle */
+    near(limit("amd-zen3", RL_FP64, "add+mul", "avx2", 256), 16);
+    /* Haswell: additions on one port only: 4 and 4 */
+    near(limit("intel-haswell", RL_FP64, "add+mul", "avx2", 256), 8);
+    /* Golden Cove: three ports of 4 lanes for both together */
+    near(limit("intel-golden-cove", RL_FP64, "add+mul", "avx2", 256), 12);
+}
+
+static void what_is_reached_stands_apart_from_the_pipe_limit(void **state)
+{
+    (void)state;
+    struct rl_limit l =
+        rl_compute_limit(rl_catalog_core(&catalog, "amd-zen3"), RL_FP64, "fma+add", "avx2", 256);
+    near(l.value, 24);
+    near(l.reachable, 20.3);
+    assert_true(strlen(l.note) > 0);
+}
+
+static void the_divider_counts_at_the_full_width_only(void **state)
+{
+    (void)state;
+    near(limit("amd-zen3", RL_FP64, "div", "avx2", 256), 4 / 4.5);
+    near(limit("amd-zen3", RL_FP64, "div", "sse2", 128), 0);
+}
+
+static void an_unknown_core_has_no_limits(void **state)
+{
+    (void)state;
+    near(rl_compute_limit(NULL, RL_FP64, "fma", "avx2", 256).value, 0);
+    near(rl_memory_limit(NULL, "L1", RL_LOAD).value, 0);
+    near(limit("amd-zen5", RL_INT32, "add", "avx2", 256), 0);
+}
+
+static void first_level_mixes_are_bound_by_loads_stores_or_both(void **state)
+{
+    (void)state;
+    const struct rl_core *zen3 = rl_catalog_core(&catalog, "amd-zen3");
+    const struct rl_core *zen5 = rl_catalog_core(&catalog, "amd-zen5");
+    near(rl_memory_limit(zen3, "L1", RL_LOAD).value, 64);
+    near(rl_memory_limit(zen3, "L1", RL_STORE).value, 32);
+    near(rl_memory_limit(zen3, "L1", RL_COPY).value, 64); /* a store of 32 B each cycle */
+    near(rl_memory_limit(zen3, "L1", RL_TWO_ONE).value, 96);
+    near(rl_memory_limit(zen5, "L1", RL_TRIAD).value, 192);
+    near(rl_memory_limit(zen5, "L2", RL_LOAD).value, 64);
+    near(rl_memory_limit(zen5, "L2", RL_STORE).value, 0);
+    near(rl_memory_limit(zen5, "DRAM", RL_LOAD).value, 0);
+}
+
+/* A machine with levels of 48 KiB, 1 MiB and 32 MiB, dips and drift included. */
+static unsigned synthetic(double *set, double *rate)
+{
+    unsigned n = 0;
+    for (double s = 8192; s <= (64 << 20); s *= 1.189207115, n++) {
+        set[n] = s;
+        rate[n] = s <= 48 * 1024 ? 128 : s <= (1 << 20) ? 60 : s <= (32 << 20) ? 26 : 10;
+        rate[n] *= 1 - 0.02 * (n % 3);
+    }
+    rate[3] *= 0.4; /* disturbed samples */
+    rate[17] *= 0.5;
+    return n;
+}
+
+static void plateaus_end_where_the_levels_do(void **state)
+{
+    (void)state;
+    double set[96];
+    double rate[96];
+    double end[8];
+    unsigned n = synthetic(set, rate);
+    assert_int_equal(rl_sweep_ends(set, rate, n, end), 3);
+    assert_true(end[0] > 38 * 1024 && end[0] <= 48 * 1024);
+    assert_true(end[1] > 850 * 1024 && end[1] <= 1024 * 1024);
+    assert_true(end[2] > 26.0 * 1024 * 1024 && end[2] <= 32.0 * 1024 * 1024);
+    assert_int_equal(rl_sweep_ends(set, rate, 0, end), 0);
+}
+
+static struct rl_level level(const char *name, uint64_t bytes)
+{
+    struct rl_level l = {
+        .size_bytes = bytes, .reported_size_bytes = bytes, .source = RL_SOURCE_SPECIFIED};
+    snprintf(l.name, sizeof l.name, "%s", name);
+    return l;
+}
+
+static void a_level_that_lies_about_its_size_is_corrected(void **state)
+{
+    (void)state;
+    struct rl_level levels[] = {level("L1", 48 << 10), level("L2", 1 << 20),
+                                level("L3", 256u << 20), level("DRAM", 1u << 30)};
+    const double end[] = {45056, 900000, 30e6};
+    rl_sweep_apply(levels, 4, end, 3);
+    assert_int_equal(levels[0].size_bytes, 48 << 10);
+    assert_int_equal(levels[0].measured_size_bytes, 45056);
+    assert_int_equal(levels[0].source, RL_SOURCE_SPECIFIED);
+    assert_int_equal(levels[2].size_bytes, 30000000);
+    assert_int_equal(levels[2].reported_size_bytes, 256u << 20);
+    assert_int_equal(levels[2].source, RL_SOURCE_MEASURED);
+    assert_int_equal(levels[3].measured_size_bytes, 0);
+}
+
+static void an_end_nobody_saw_leaves_the_level_as_reported(void **state)
+{
+    (void)state;
+    struct rl_level levels[] = {level("L1", 48 << 10), level("L2", 1 << 20),
+                                level("L3", 32u << 20)};
+    const double end[] = {45056, 30e6};
+    rl_sweep_apply(levels, 3, end, 2);
+    assert_int_equal(levels[1].size_bytes, 1 << 20);
+    assert_int_equal(levels[1].measured_size_bytes, 0);
+    assert_int_equal(levels[2].measured_size_bytes, 30000000);
+}
+
+/* Working sets of a made-up session. */
+static size_t set_of(struct rl_machine *machine, unsigned threads, const char *name)
+{
+    struct rl_session session = {.machine = machine, .threads = threads};
+    return rl_level_set_bytes(&session, name);
+}
+
+static void working_sets_lie_inside_their_level_and_outside_the_one_before(void **state)
+{
+    (void)state;
+    struct rl_level levels[] = {level("L1", 48 << 10), level("L2", 1 << 20),
+                                level("L3", 32u << 20)};
+    levels[0].count = levels[1].count = 8;
+    levels[2].count = 1;
+    struct rl_machine machine = {.topology = {.levels = levels, .n_levels = 3}};
+    for (unsigned threads = 1; threads <= 8; threads *= 2) {
+        size_t l1 = set_of(&machine, threads, "L1");
+        size_t l2 = set_of(&machine, threads, "L2");
+        size_t l3 = set_of(&machine, threads, "L3");
+        assert_true(l1 > 0 && l1 < (48 << 10));
+        assert_true(l2 > (48 << 10) && l2 < (1 << 20));
+        assert_true(l3 > (1 << 20) && l3 * threads < (32u << 20));
+    }
+    /* with a share no larger than L2 the last cache cannot be told from it */
+    levels[2].size_bytes = 2 << 20;
+    assert_int_equal(set_of(&machine, 8, "L3"), 0);
+}
+
+static struct rl_measure_options short_options(const unsigned *threads)
+{
+    struct rl_measure_options options = rl_measure_options_default();
+    options.mode = RL_MEASURE_QUICK;
+    options.threads = threads;
+    options.n_threads = 1;
+    options.budget_s = 0.5;
+    options.memory_bytes = 64u << 20;
+    return options;
+}
+
+static void a_short_measurement_fills_a_record(void **state)
+{
+    (void)state;
+    const unsigned one = 1;
+    struct rl_measure_options options = short_options(&one);
+    struct rl_machine machine = {0};
+    struct rl_error err = {0};
+    options.date = "2026-01-01T00:00:00Z";
+    options.program = "test";
+    if (rl_measure(&options, &machine, &err) != RL_OK)
+        fail_msg("%s", err.text);
+    assert_true(machine.n_compute >= 3);
+    assert_non_null(rl_machine_memory(&machine, "DRAM.load@1"));
+    for (size_t i = 0; i < machine.n_compute; i++) {
+        const struct rl_compute_ceiling *c = &machine.compute[i];
+        assert_true(c->rate.value > 0 && c->rate.source == RL_SOURCE_MEASURED);
+        assert_true(c->per_cycle > 0 && c->repeats > 0 && c->clock_hz > 0);
+        /* nothing runs faster than its pipes, clock error aside */
+        if (c->limit_per_cycle > 0 && c->per_cycle > 1.05 * c->limit_per_cycle)
+            fail_msg("%s: %g of %g a cycle", c->id, c->per_cycle, c->limit_per_cycle);
+    }
+    assert_string_equal(machine.environment.mode, "quick");
+    assert_string_equal(machine.environment.date, "2026-01-01T00:00:00Z");
+    assert_non_null(machine.environment.contention);
+    rl_machine_release(&machine);
+}
+
+static void impossible_requests_are_refused(void **state)
+{
+    (void)state;
+    unsigned count = 1000000;
+    struct rl_measure_options options = short_options(&count);
+    struct rl_machine machine = {0};
+    assert_int_equal(rl_measure(&options, &machine, NULL), RL_EINVAL);
+    count = 1;
+    options.memory_bytes = 4096;
+    assert_int_equal(rl_measure(&options, &machine, NULL), RL_ENOMEM);
+    options = short_options(&count);
+    options.isa_mask = "avx1024";
+    assert_int_equal(rl_measure(&options, &machine, NULL), RL_EINVAL);
+    assert_null(machine.compute);
+}
+
+static bool always(void *context)
+{
+    (void)context;
+    return true;
+}
+
+static void cancelling_ends_without_a_record(void **state)
+{
+    (void)state;
+    const unsigned one = 1;
+    struct rl_measure_options options = short_options(&one);
+    struct rl_machine machine = {0};
+    options.cancelled = always;
+    assert_int_equal(rl_measure(&options, &machine, NULL), RL_ECANCEL);
+    assert_null(machine.compute);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(narrower_vectors_have_a_part_of_the_limit),
+        cmocka_unit_test(wide_vectors_on_narrow_pipes_gain_nothing),
+        cmocka_unit_test(mixed_additions_and_multiplications_share_the_pipes),
+        cmocka_unit_test(what_is_reached_stands_apart_from_the_pipe_limit),
+        cmocka_unit_test(the_divider_counts_at_the_full_width_only),
+        cmocka_unit_test(an_unknown_core_has_no_limits),
+        cmocka_unit_test(first_level_mixes_are_bound_by_loads_stores_or_both),
+        cmocka_unit_test(plateaus_end_where_the_levels_do),
+        cmocka_unit_test(a_level_that_lies_about_its_size_is_corrected),
+        cmocka_unit_test(an_end_nobody_saw_leaves_the_level_as_reported),
+        cmocka_unit_test(working_sets_lie_inside_their_level_and_outside_the_one_before),
+        cmocka_unit_test(a_short_measurement_fills_a_record),
+        cmocka_unit_test(impossible_requests_are_refused),
+        cmocka_unit_test(cancelling_ends_without_a_record),
+    };
+    return cmocka_run_group_tests(tests, load, unload);
+}
