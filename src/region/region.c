@@ -1,6 +1,7 @@
 /* The region library: runs inside the user's program, alone (libroofline-region) or within the
  * preloaded object. It is off, for good, unless the environment names a directory at first use. */
 #include "region/region.h"
+#include "region/mark.h"
 #include "region/wire.h"
 
 #include <roofline/region.h>
@@ -253,18 +254,21 @@ static bool is_on(void)
 
 EXPORT void roofline_region_begin(const char *name)
 {
+    REGION_MARK(REGION_MARK_BEGIN, name);
     if (is_on() && name)
         begin(name);
 }
 
 EXPORT void roofline_region_end(const char *name)
 {
+    REGION_MARK(REGION_MARK_END, name);
     if (is_on() && name)
         end(name);
 }
 
 void region_end_innermost(void)
 {
+    REGION_MARK(REGION_MARK_END_INNERMOST, NULL);
     if (is_on())
         end(NULL);
 }

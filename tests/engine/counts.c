@@ -5,7 +5,9 @@
  *   counts FILE [OBJECT-SUFFIX]
  *
  * Output lines: "state N", "status N", "threads N", "translated N", "insns N", "blocks N",
- * "function NAME INSNS", "mnemonic NAME INSNS". */
+ * "function NAME INSNS", "mnemonic NAME INSNS";
+ * with regions also, for each and for what is outside all (named -), "region NAME entries N",
+ * "region NAME insns N", "region NAME mnemonic MNEMONIC N". */
 #include <elf.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -31,6 +33,7 @@ static const char *file;
 static const struct rle_result_header *header;
 static struct symbol *symbols;
 static size_t n_symbols;
+static int64_t only_region = -1; /* as in extents; -1: all */
 static int64_t mnemonics[ZYDIS_MNEMONIC_MAX_VALUE + 1];
 
 static const void *map_file(const char *path, size_t *ret_bytes)
@@ -69,6 +72,8 @@ static int64_t counter(uint32_t index)
         return 0;
     for (uint32_t e = 0; e < used(RLE_SECTION_EXTENTS); e++) {
         const struct rle_result_extent *extent = record(RLE_SECTION_EXTENTS, e);
+        if (only_region >= 0 && extent->region != only_region)
+            continue;
         sum += *(const int64_t *)(const void *)(file + extent->offset + 8ull * index);
     }
     return sum;
@@ -138,7 +143,7 @@ static void add_block(const struct rle_result_block *block, unsigned from, int64
     }
 }
 
-static void sum(const bool *is_object)
+static void sum(const bool *is_object, const char *prefix)
 {
     ZydisDecoder decoder;
     int64_t insns = 0, blocks = 0;
@@ -170,7 +175,35 @@ static void sum(const bool *is_object)
             add_block(block, from, -times, &decoder, is_object);
         }
     }
-    printf("insns %" PRId64 "\nblocks %" PRId64 "\n", insns, blocks);
+    printf("%sinsns %" PRId64 "\n", prefix, insns);
+    if (!*prefix)
+        printf("blocks %" PRId64 "\n", blocks);
+}
+
+static void print_mnemonics(const char *prefix)
+{
+    for (unsigned i = 0; i <= ZYDIS_MNEMONIC_MAX_VALUE; i++)
+        if (mnemonics[i])
+            printf("%smnemonic %s %" PRId64 "\n", prefix, ZydisMnemonicGetString(i), mnemonics[i]);
+}
+
+/* Region 0 is what lies outside all. */
+static void print_region(uint32_t region, const bool *is_object)
+{
+    char prefix[256];
+    const char *name = "-";
+    uint64_t entries = 0;
+    if (region) {
+        const struct rle_result_region *r = record(RLE_SECTION_REGIONS, region - 1);
+        name = record(RLE_SECTION_STRINGS, r->name);
+        entries = r->entries;
+    }
+    memset(mnemonics, 0, sizeof(mnemonics));
+    only_region = region;
+    snprintf(prefix, sizeof(prefix), "region %s ", name);
+    printf("%sentries %" PRIu64 "\n", prefix, entries);
+    sum(is_object, prefix);
+    print_mnemonics(prefix);
 }
 
 int main(int argc, char **argv)
@@ -201,13 +234,14 @@ int main(int argc, char **argv)
            used(RLE_SECTION_FRAGMENTS), n_modules);
     if (*header->message)
         printf("message %s\n", header->message);
-    sum(is_object);
+    sum(is_object, "");
     for (size_t i = 0; i < n_symbols; i++)
         if (symbols[i].insns)
             printf("function %s %" PRId64 "\n", symbols[i].name, symbols[i].insns);
-    for (unsigned i = 0; i <= ZYDIS_MNEMONIC_MAX_VALUE; i++)
-        if (mnemonics[i])
-            printf("mnemonic %s %" PRId64 "\n", ZydisMnemonicGetString(i), mnemonics[i]);
+    print_mnemonics("");
+    if (used(RLE_SECTION_REGIONS))
+        for (uint32_t r = 0; r <= used(RLE_SECTION_REGIONS); r++)
+            print_region(r, is_object);
     free(is_object);
     free(symbols);
     return 0;

@@ -4,6 +4,7 @@
 #include "count/engine/engine.h"
 #include "count/engine/link.h"
 #include "count/engine/maps.h"
+#include "count/engine/regions.h"
 #include "count/engine/result.h"
 #include "count/engine/signals.h"
 #include "count/engine/syscalls.h"
@@ -110,6 +111,9 @@ void rle_dispatch_stub(struct rle_thread *thread)
         rle_lock(&rle_engine.lock);
         rle_fragment_kill(rle_fragment(stub.fragment));
         rle_unlock(&rle_engine.lock);
+        break;
+    case RLE_STUB_MARK:
+        rle_region_event(thread, (uint32_t)stub.site, (const char *)thread->reg[RLE_RDI]);
         break;
     case RLE_STUB_UNSUPPORTED:
         rle_detach("an instruction that cannot be translated, or use of the gs segment");

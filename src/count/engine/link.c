@@ -164,6 +164,11 @@ void rle_emit_stub(struct rle_emit *e, enum rle_stub_kind kind, uint64_t pc, uin
     emit_exit(e, new_stub(kind, pc, 0, fragment, insn));
 }
 
+void rle_emit_mark_stub(struct rle_emit *e, uint32_t mark, uint64_t pc)
+{
+    emit_exit(e, new_stub(RLE_STUB_MARK, pc, mark, 0, 0));
+}
+
 bool rle_reaches(uint64_t site, uint64_t address)
 {
     enum { ROUGHLY = 256 };

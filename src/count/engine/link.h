@@ -48,12 +48,14 @@ enum rle_stub_kind {
     RLE_STUB_SYSCALL,     /**< system call; `pc` is the address behind it */
     RLE_STUB_DEAD,        /**< a dead fragment was entered */
     RLE_STUB_CHANGED,     /**< a fragment found its source changed */
+    RLE_STUB_MARK,        /**< a region begins or ends (`site` is the mark); `pc` is behind it */
     RLE_STUB_UNSUPPORTED, /**< an instruction that cannot be translated, at `pc` */
 };
 
 struct rle_stub {
     uint64_t pc;   /**< where the program goes on */
-    uint64_t site; /**< RLE_STUB_LINK: cache address of the displacement to patch */
+    uint64_t site; /**< RLE_STUB_MARK: see there. RLE_STUB_LINK: cache address of the displacement
+                      to patch */
     uint32_t fragment;
     uint16_t insn;
     uint8_t kind;
@@ -90,6 +92,9 @@ void rle_emit_stub(struct rle_emit *e, enum rle_stub_kind kind, uint64_t pc, uin
 
 /** Can a jump near cache address `site` lead to cache address `address`? */
 bool rle_reaches(uint64_t site, uint64_t address);
+
+/** The same for RLE_STUB_MARK. */
+void rle_emit_mark_stub(struct rle_emit *e, uint32_t mark, uint64_t pc);
 
 /** Patch the link of a stub, if it has one, to its fragment. */
 void rle_relink(const struct rle_stub *stub, const struct rle_fragment *fragment);

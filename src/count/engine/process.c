@@ -9,6 +9,7 @@
 #include "count/engine/engine.h"
 #include "count/engine/environment.h"
 #include "count/engine/exec.h"
+#include "count/engine/regions.h"
 #include "count/engine/result.h"
 #include "count/engine/signals.h"
 #include "count/engine/syscalls.h"
@@ -142,6 +143,7 @@ static void become_child(struct rle_thread *thread)
         engine->detaching = true; /* it runs on, uncounted */
     rle_arenas_after_fork();
     rle_threads_after_fork(thread);
+    rle_regions_after_fork(thread);
     engine->actions = *thread->actions;
     thread->actions = &engine->actions;
     if (engine->instrument->fork_child)
@@ -226,8 +228,10 @@ long rle_sys_execve(struct rle_thread *thread, long nr, long *args)
         rle_unlock(&rle_engine.lock);
     }
     ignore_across_exec(thread, false);
-    if (!thread->shares_memory)
+    if (!thread->shares_memory) {
+        rle_regions_flush();
         rle_result_exec(false);
+    }
     long result = rle_program_syscall(nr, args);
     if (!thread->shares_memory)
         rle_result_exec(true);
@@ -253,6 +257,7 @@ long rle_sys_exit_group(struct rle_thread *thread, long nr, long *args)
 {
     rle_thread_end(thread);
     if (!thread->shares_memory) {
+        rle_regions_flush();
         rle_result_exit((int)args[0]);
     } else {
         __atomic_store_n(&thread->in_use, 0, __ATOMIC_RELEASE);

@@ -232,10 +232,15 @@ uint64_t rle_result_counter_bytes(void)
     return page_up((uint64_t)result.header->counter_capacity * sizeof(uint64_t));
 }
 
-long rle_result_map_counters(uint32_t slot, uint64_t address)
+uint32_t rle_result_n_counters(void)
+{
+    return result.header->n_counters;
+}
+
+long rle_result_map_extent(uint32_t slot, uint32_t region, uint64_t address)
 {
     uint64_t bytes = rle_result_counter_bytes();
-    uint64_t offset = result.table_bytes + slot * bytes;
+    uint64_t offset = result.table_bytes + rle_result_used(RLE_SECTION_EXTENTS) * bytes;
     long fd = rle_sys4(SYS_openat, AT_FDCWD, (long)result.path, O_RDWR | O_CLOEXEC, 0);
     if (rle_is_error(fd))
         return fd;
@@ -249,6 +254,7 @@ long rle_result_map_counters(uint32_t slot, uint64_t address)
         return error;
     extent->offset = offset;
     extent->thread = slot;
+    extent->region = region;
     rle_result_commit(RLE_SECTION_EXTENTS);
     return 0;
 }

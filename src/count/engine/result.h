@@ -37,8 +37,16 @@ uint32_t rle_result_counters_left(void);
 /** Bytes of the counters of one thread, a multiple of the page size. */
 uint64_t rle_result_counter_bytes(void);
 
-/** Map thread slot `slot`'s counters at `address`. @return 0, or a negated error number. */
-long rle_result_map_counters(uint32_t slot, uint64_t address);
+/**
+ * Map a new extent of counters, all 0, over the memory at `address`.
+ *
+ * @param region  0, or index of a record of REGIONS + 1.
+ * @return 0, or a negated error number.
+ */
+long rle_result_map_extent(uint32_t slot, uint32_t region, uint64_t address);
+
+/** Counters in use, the unused counter 0 included. */
+uint32_t rle_result_n_counters(void);
 
 /** A record appended to a section, zeroed, not yet visible to readers; NULL if the section is full.
  * Its index is the section's `used`. */

@@ -20,7 +20,11 @@
  * code that was later unloaded or rewritten); totals per instruction are sums over all fragments.
  *
  * Counters live in *extents*, one array of 64-bit counters per thread slot and region; counter i of
- * an extent is at `extent.offset + 8*i`. Counters only grow. Sum over extents for totals. */
+ * an extent is at `extent.offset + 8*i`. Sum over extents, modulo 2^64, for totals. Extents of a
+ * region hold what was executed inside it but not in a region nested in it; what moves there is
+ * taken off in a further extent of region 0, whose counters are thus negative. Sums are right at
+ * any time for a process that ended by itself; in one that was killed a region still open counts as
+ * outside. */
 #ifndef RL_COUNT_ENGINE_RESULT_FORMAT_H
 #define RL_COUNT_ENGINE_RESULT_FORMAT_H
 

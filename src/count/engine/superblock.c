@@ -3,6 +3,7 @@
 #include "count/engine/arena.h"
 #include "count/engine/link.h"
 #include "count/engine/sys.h"
+#include "region/mark.h"
 
 enum {
     CALL_DEPTH_MAX = 6,
@@ -79,6 +80,19 @@ static bool is_unsupported(const struct rle_insn *insn)
            is_out_of_reach(insn) || (insn->kind == RLE_INT && insn->imm == VECTOR_INT80);
 }
 
+/* A region mark (region/mark.h), or 0. */
+static uint32_t mark_of(const struct rle_insn *insn)
+{
+    uint32_t word[2];
+    if (insn->length != sizeof(word) || !(insn->attrs & RLE_A_AGEN))
+        return 0;
+    __builtin_memcpy(word, (const void *)insn->pc, sizeof(word));
+    bool is_mark = word[0] == REGION_MARK_OPCODE &&
+                   (word[1] == REGION_MARK_BEGIN || word[1] == REGION_MARK_END ||
+                    word[1] == REGION_MARK_END_INNERMOST);
+    return is_mark ? word[1] : 0;
+}
+
 static void end_block(struct build *b)
 {
     struct rle_superblock *sb = &b->plan->sb;
@@ -115,7 +129,7 @@ static bool is_small_callee(uint64_t pc)
     bool writable;
     for (unsigned n = 0; n < INLINE_INSNS_MAX; n++) {
         if (!decode_at(pc, &insn, &writable) || writable || insn.length == 0 ||
-            is_unsupported(&insn) || stores_by_stack_pointer(&insn))
+            is_unsupported(&insn) || mark_of(&insn) || stores_by_stack_pointer(&insn))
             return false;
         switch (insn.kind) {
         case RLE_RET:
@@ -214,6 +228,11 @@ static bool add_insn(struct build *b)
     plan->sb.n_insns++;
     plan->role[i] = RLE_ROLE_COPY;
     plan->next = 0;
+    plan->mark = insn->kind == RLE_PLAIN ? mark_of(insn) : 0;
+    if (plan->mark) {
+        plan->role[i] = RLE_ROLE_LAST;
+        return false;
+    }
     if (insn->kind == RLE_PLAIN) {
         b->pc += insn->length;
         plan->next = b->pc;
@@ -318,6 +337,7 @@ void rle_plan_superblock(uint64_t pc, unsigned max_blocks, struct rle_plan *plan
         .insns = plan->insns, .points = plan->points, .blocks = plan->blocks};
     plan->writable = region && region->writable;
     plan->next = 0;
+    plan->mark = 0;
     struct build b = {.plan = plan, .max_blocks = plan->writable ? 1 : max_blocks, .pc = pc};
     while (add_insn(&b))
         ;

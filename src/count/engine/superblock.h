@@ -35,6 +35,8 @@ struct rle_plan {
     uint64_t pc;
     uint64_t
         next; /**< where it goes on behind the last instruction; 0: that one leaves by itself */
+    uint32_t
+        mark; /**< the last instruction begins or ends a region (region/mark.h); 0: it does not */
     bool writable; /**< the source may change at any time without notice */
 };
 

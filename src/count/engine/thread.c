@@ -6,6 +6,7 @@
 
 #include "count/engine/dispatch.h"
 #include "count/engine/engine.h"
+#include "count/engine/regions.h"
 #include "count/engine/result.h"
 
 enum {
@@ -29,7 +30,8 @@ static struct rle_thread *map_block(uint32_t slot)
 {
     struct rle_thread *t = rle_map(rle_thread_block_bytes());
     uint8_t *stacks = rle_map(stacks_bytes());
-    if (!t || !stacks || rle_is_error(rle_result_map_counters(slot, (uint64_t)t + RLE_TB_COUNTERS)))
+    if (!t || !stacks ||
+        rle_is_error(rle_result_map_extent(slot, 0, (uint64_t)t + RLE_TB_COUNTERS)))
         return NULL;
     t->self = t;
     t->slot = slot;
@@ -81,6 +83,7 @@ struct rle_thread *rle_thread_new(struct rle_thread *parent)
         record->tid = 0;
         record->end_ns = 0;
         record->start_ns = rle_now_ns(CLOCK_MONOTONIC);
+        rle_regions_thread_begin(t);
     }
     rle_unlock(&rle_engine.lock);
     return t;
@@ -106,6 +109,9 @@ size_t rle_altstack_bytes(void)
 void rle_thread_end(struct rle_thread *thread)
 {
     struct rle_result_thread *record = rle_result_record(RLE_SECTION_THREADS, thread->slot);
+    rle_lock(&rle_engine.lock);
+    rle_regions_thread_end(thread);
+    rle_unlock(&rle_engine.lock);
     record->end_ns = rle_now_ns(CLOCK_MONOTONIC);
     record->alive = 0;
     if (rle_engine.instrument->thread_end)
@@ -150,7 +156,7 @@ void rle_threads_after_fork(struct rle_thread *survivor)
     record->alive = 1;
     record->start_ns = rle_now_ns(CLOCK_MONOTONIC);
     rle_result_commit(RLE_SECTION_THREADS);
-    if (rle_is_error(rle_result_map_counters(0, (uint64_t)survivor + RLE_TB_COUNTERS)))
+    if (rle_is_error(rle_result_map_extent(0, 0, (uint64_t)survivor + RLE_TB_COUNTERS)))
         rle_sys6(SYS_mmap, (long)survivor + RLE_TB_COUNTERS, (long)rle_result_counter_bytes(),
                  PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
                  -1, 0);

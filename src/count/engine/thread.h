@@ -67,6 +67,7 @@ struct rle_thread {
     uint64_t syscall_pc;       /**< program address of the system call under way */
     uint32_t syscall_fragment; /**< where it was translated, and its index there */
     uint32_t syscall_insn;
+    struct rle_region_state *regions; /**< NULL while the program uses none */
     struct rle_pending signal;
 };
 

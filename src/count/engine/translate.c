@@ -411,6 +411,10 @@ static void emit_last(struct work *w, unsigned i)
         return;
     }
     emit_leave(w);
+    if (w->plan->mark) {
+        rle_emit_mark_stub(e, w->plan->mark, insn->pc + insn->length);
+        return;
+    }
     switch (insn->kind) {
     case RLE_CALL:
         rle_emit_push(e, insn->pc + insn->length);
