@@ -104,6 +104,34 @@ static bool zydis_misses_no_base(const struct zydis *z)
     return z->insn.address_width == 32 && z->insn.raw.modrm.mod == 0 && z->insn.raw.sib.base == 5;
 }
 
+static bool named(const struct zydis *z, const char *part)
+{
+    return strstr(ZydisMnemonicGetString(z->insn.mnemonic), part) != NULL;
+}
+
+static enum rle_mem_form expected_form(const struct zydis *z, const ZydisDecodedOperand *o)
+{
+    bool bit = IS(z, M(BT), M(BTS), M(BTR), M(BTC));
+    if (o->mem.type == ZYDIS_MEMOP_TYPE_VSIB)
+        return RLE_MEM_GATHER;
+    if (bit && z->operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER)
+        return RLE_MEM_BIT;
+    if (z->insn.meta.category == ZYDIS_CATEGORY_STRINGOP)
+        return RLE_MEM_STRING;
+    if (z->insn.mnemonic == M(XLAT))
+        return RLE_MEM_XLAT;
+    if (named(z, "maskmov"))
+        return RLE_MEM_VMASK;
+    if (named(z, "compress") || named(z, "expand"))
+        return RLE_MEM_PACKED;
+    if (named(z, "tileload") || named(z, "tilestore"))
+        return RLE_MEM_TILE;
+    if (named(z, "xsave") || named(z, "xrstor"))
+        return strncmp(ZydisMnemonicGetString(z->insn.mnemonic), "f", 1) ? RLE_MEM_XSAVE
+                                                                         : RLE_MEM_PLAIN;
+    return RLE_MEM_PLAIN;
+}
+
 static const char *memory_differs(const struct zydis *z, const ZydisDecodedOperand *o,
                                   const struct rle_insn *r, const struct rle_mem *m)
 {
@@ -136,6 +164,8 @@ static const char *memory_differs(const struct zydis *z, const ZydisDecodedOpera
     bool by_es = z->insn.mnemonic == M(MOVDIR64B) && o->encoding == ZYDIS_OPERAND_ENCODING_NONE;
     if (m->segment != segment && !by_es) /* es cannot be overridden, says the manual */
         return "memory segment";
+    if (m->form != expected_form(z, o))
+        return "memory form";
     bool lanes = m->form == RLE_MEM_GATHER || m->form == RLE_MEM_PACKED ||
                  (m->mask && m->form == RLE_MEM_PLAIN);
     if (lanes && m->elem != o->element_size / 8)
@@ -240,6 +270,30 @@ static const char *flag_use_differs(const struct zydis *z, const struct rle_insn
     return r->flag_kill & ~r->flag_write ? "flag kill outside write" : NULL;
 }
 
+/* What nobody needs to understand: for the system, or gone with its processors. */
+static bool may_be_opaque(const struct zydis *z)
+{
+    if (z->insn.attributes & ZYDIS_ATTRIB_IS_PRIVILEGED || z->insn.mnemonic == M(ENTER) ||
+        z->insn.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
+        return true;
+    switch (z->insn.meta.category) {
+    case ZYDIS_CATEGORY_SYSTEM:
+    case ZYDIS_CATEGORY_IO:
+    case ZYDIS_CATEGORY_IOSTRINGOP:
+    case ZYDIS_CATEGORY_SYSCALL:
+    case ZYDIS_CATEGORY_SYSRET:
+    case ZYDIS_CATEGORY_RET: /* iret */
+    case ZYDIS_CATEGORY_UINTR:
+    case ZYDIS_CATEGORY_CET:
+    case ZYDIS_CATEGORY_VTX:
+    case ZYDIS_CATEGORY_SGX:
+    case ZYDIS_CATEGORY_PADLOCK:
+        return true;
+    default:
+        return z->insn.meta.isa_set == ZYDIS_ISA_SET_LWP || IS(z, M(CLI), M(STI), M(MCOMMIT));
+    }
+}
+
 /* Sets that are wider than Zydis's, or kills that are fewer, without a reason to be. */
 static const char *caution_differs(const struct zydis *z, const struct rle_insn *r)
 {
@@ -337,6 +391,16 @@ static const char *attributes_differ(const struct zydis *z, const struct rle_ins
         return "repetition";
     if (!(z->insn.attributes & ZYDIS_ATTRIB_HAS_LOCK) != !(r->attrs & RLE_A_LOCK))
         return "lock";
+    bool hint =
+        r->n_mem && (named(z, "movnt") || IS(z, M(MASKMOVQ), M(MASKMOVDQU), M(VMASKMOVDQU)));
+    if (hint != !!(r->attrs & RLE_A_NT))
+        return "non-temporal hint";
+    bool prefetch = named(z, "prefetch") || named(z, "gatherpf") || named(z, "scatterpf");
+    if (prefetch != !!(r->attrs & RLE_A_PREFETCH))
+        return "prefetch";
+    bool divides = IS(z, M(DIV), M(IDIV));
+    if (divides != !!(r->attrs & RLE_A_DIVIDE))
+        return "divide";
     bool masked = z->insn.encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX && r->n_mem &&
                   r->mem[0].form != RLE_MEM_GATHER;
     if (masked && r->mem[0].mask != z->insn.raw.evex.aaa)
@@ -503,6 +567,8 @@ const char *decoder_oracle_differs(const uint8_t *code)
     const char *what = control_flow_differs(&z, &r);
     if (!what && r.kind == RLE_TRAP)
         return r.n_mem ? "memory of a trap" : NULL; /* it faults before it reads anything */
+    if (!what && status == RLE_OPAQUE && !may_be_opaque(&z))
+        what = "opaque without need";
     if (!what && status == RLE_OK)
         what = operands_differ(&z, &r);
     if (!what && status == RLE_OK)
