@@ -18,8 +18,7 @@ struct builder {
     bool loops;
     struct rl_tally_unit *loop; /* [n_loop] parents are indices here until all are known */
     size_t n_loop;
-    uint64_t *function_insns, *loop_insns; /* executed instructions of each */
-    size_t n_function_insns, n_loop_insns;
+    double executed_bytes; /* of code, over everything: what a function's share is of */
     struct sums program;
 };
 
@@ -106,25 +105,73 @@ static enum rl_status sum_pieces(const struct builder *b, struct function *f, st
     return RL_OK;
 }
 
-static enum rl_status set_place(struct rl_symbol_module *module, uint64_t offset,
-                                struct rl_kernel *kernel, struct rl_error *err)
+/* --- source places --- */
+
+/* Functions below this part of all execution keep the place of their first instruction. */
+#define WORTH_A_LOOK 0.001
+
+static double executed_bytes(const struct builder *b, const struct code_piece *piece)
 {
-    struct rl_source_line line;
-    RL_TRY(rl_string_set(&kernel->module, rl_symbol_module_name(module), err));
-    if (!rl_symbol_line(module, offset, &line))
-        return RL_OK;
-    kernel->line = line.line;
-    return rl_string_set(&kernel->file, line.file, err);
+    return (double)b->code.result[piece->result].pieces[piece->source].executions * piece->size;
 }
 
-static enum rl_status keep_insns(uint64_t **list, size_t *n, uint64_t insns, struct rl_error *err)
+static bool is_worth_a_look(const struct builder *b, const struct function *f)
 {
-    uint64_t *room = rl_array_append(list, n, sizeof *room);
-    if (!room)
-        return no_memory(err);
-    *room = insns;
-    return RL_OK;
+    double sum = 0;
+    for (size_t i = 0; i < f->n_piece; i++)
+        sum += executed_bytes(b, &f->piece[i]);
+    return sum >= WORTH_A_LOOK * b->executed_bytes;
 }
+
+static enum rl_status set_place(struct rl_symbol_module *module, const struct rl_source_line *line,
+                                struct rl_kernel *kernel, struct rl_error *err)
+{
+    RL_TRY(rl_string_set(&kernel->module, rl_symbol_module_name(module), err));
+    kernel->line = line->line;
+    return line->file ? rl_string_set(&kernel->file, line->file, err) : RL_OK;
+}
+
+static struct rl_source_line function_line(const struct builder *b, const struct function *f)
+{
+    struct rl_symbol_module *module = b->code.module[f->module];
+    struct rl_source_line line;
+    if (!is_worth_a_look(b, f) || !rl_symbol_declaration(module, f->symbol.begin, &line))
+        rl_symbol_line(module, f->symbol.begin, &line);
+    return line;
+}
+
+/* The head of a loop in the source is its lowest line, in the file that its first instruction is
+ * from; of a loop that is not inlined, not above the function. */
+static struct rl_source_line loop_line(const struct builder *b, const struct function *f,
+                                       uint32_t l)
+{
+    struct rl_symbol_module *module = b->code.module[f->module];
+    const struct rl_kernel *function = &b->tally->unit[f->unit].kernel;
+    struct rl_source_line first, line;
+    if (!rl_symbol_line(module, f->flow.loops[l].header, &first) || !is_worth_a_look(b, f))
+        return first;
+    bool own = function->file && !strcmp(function->file, first.file) && first.line > function->line;
+    struct rl_source_line lowest = first;
+    for (size_t i = 0; i < f->flow.n_insns; i++) {
+        if (f->flow.insns[i].loop != l || !rl_symbol_line(module, f->flow.insns[i].offset, &line))
+            continue;
+        if (line.line < lowest.line && !strcmp(line.file, first.file) &&
+            (!own || line.line > function->line))
+            lowest = line;
+    }
+    return lowest;
+}
+
+static enum rl_status name_inlined(const struct builder *b, const struct function *f,
+                                   uint64_t header, struct rl_kernel *kernel, struct rl_error *err)
+{
+    struct rl_inline_call call;
+    if (!is_worth_a_look(b, f) || !rl_symbol_inlined(b->code.module[f->module], header, &call, 1))
+        return RL_OK;
+    return rl_kernel_set_parameter(kernel, "inlined", call.name, err);
+}
+
+/* --- units --- */
 
 static enum rl_status add_function_unit(struct builder *b, struct function *f, struct rl_error *err)
 {
@@ -143,14 +190,14 @@ static enum rl_status add_function_unit(struct builder *b, struct function *f, s
     struct rl_kernel *kernel = &unit->kernel;
     kernel->kind = RL_KIND_FUNCTION;
     RL_TRY(rl_string_set(&kernel->name, f->symbol.name, err));
-    RL_TRY(set_place(module, f->symbol.begin, kernel, err));
+    struct rl_source_line line = function_line(b, f);
+    RL_TRY(set_place(module, &line, kernel, err));
     if (f->flow.entered_known)
         kernel->calls = rl_value((double)f->flow.entered, RL_SOURCE_COUNTED, 0);
     else
         RL_TRY(rl_missing_add(&kernel->missing, "calls",
                               "block counts do not say how often it was entered", err));
     RL_TRY(sums_fill(&f->sums[0], kernel, err));
-    RL_TRY(keep_insns(&b->function_insns, &b->n_function_insns, f->sums[0].insns, err));
     return sums_merge(&b->program, &f->sums[0]) ? RL_OK : no_memory(err);
 }
 
@@ -226,11 +273,12 @@ static enum rl_status add_loop_units(struct builder *b, const struct function *f
         kernel->kind = RL_KIND_LOOP;
         kernel->depth = loop->depth;
         RL_TRY(rl_string_set(&kernel->group, f->symbol.name, err));
-        RL_TRY(set_place(module, loop->header, kernel, err));
+        struct rl_source_line line = loop_line(b, f, (uint32_t)i);
+        RL_TRY(set_place(module, &line, kernel, err));
+        RL_TRY(name_inlined(b, f, loop->header, kernel, err));
         RL_TRY(name_loop(b, f, first, kernel, loop->header, err));
         RL_TRY(describe_loop(loop, kernel, err));
         RL_TRY(sums_fill(&f->sums[1 + i], kernel, err));
-        RL_TRY(keep_insns(&b->loop_insns, &b->n_loop_insns, f->sums[1 + i].insns, err));
     }
     return RL_OK;
 }
@@ -252,6 +300,8 @@ static enum rl_status tally_function(struct builder *b, struct function *f, stru
 static enum rl_status tally_functions(struct builder *b, struct rl_error *err)
 {
     const struct code *code = &b->code;
+    for (size_t i = 0; i < code->n_piece; i++)
+        b->executed_bytes += executed_bytes(b, &code->piece[i]);
     for (size_t i = 0; i < code->n_piece;) {
         struct function f = {.module = code->piece[i].module, .piece = &code->piece[i]};
         while (i < code->n_piece && code->piece[i].module == f.module &&
@@ -367,41 +417,6 @@ static enum rl_status tally_regions(struct builder *b, struct rl_error *err)
     return RL_OK;
 }
 
-/* --- source places --- */
-
-/* Units below this part of all instructions keep the place of their first instruction. */
-#define WORTH_A_LOOK 0.001
-
-static enum rl_status refine_place(struct builder *b, struct rl_tally_unit *unit,
-                                   struct rl_error *err)
-{
-    struct rl_symbol_module *module = b->code.module[unit->module];
-    struct rl_source_line line;
-    struct rl_inline_call call;
-    if (unit->kind == RL_KIND_FUNCTION) {
-        if (!rl_symbol_declaration(module, unit->begin, &line))
-            return RL_OK;
-        unit->kernel.line = line.line;
-        return rl_string_set(&unit->kernel.file, line.file, err);
-    }
-    if (!rl_symbol_inlined(module, unit->begin, &call, 1))
-        return RL_OK;
-    return rl_kernel_set_parameter(&unit->kernel, "inlined", call.name, err);
-}
-
-/* Functions are placed where they are declared, loops told what was inlined into them. */
-static enum rl_status refine_places(struct builder *b, struct rl_error *err)
-{
-    struct rl_tally *tally = b->tally;
-    for (size_t i = 0; i < tally->n_unit; i++) {
-        uint64_t insns =
-            i < tally->n_function ? b->function_insns[i] : b->loop_insns[i - tally->n_function];
-        if ((double)insns >= WORTH_A_LOOK * (double)b->program.insns)
-            RL_TRY(refine_place(b, &tally->unit[i], err));
-    }
-    return RL_OK;
-}
-
 /* --- the whole --- */
 
 static const char *reason_text(uint32_t reason)
@@ -505,7 +520,6 @@ static enum rl_status build(struct builder *b, const char *const *file, size_t n
     RL_TRY(code_load(file, n_file, debug_dir, b->tally, &b->code, err));
     RL_TRY(tally_functions(b, err));
     RL_TRY(append_loops(b, err));
-    RL_TRY(refine_places(b, err));
     RL_TRY(tally_regions(b, err));
     RL_TRY(finish(b, err));
     return traffic ? tally_traffic_add(b->tally, &b->code, traffic, err) : RL_OK;
@@ -522,8 +536,6 @@ enum rl_status rl_tally_build(const char *const *file, size_t n_file,
     for (size_t i = 0; i < b.n_loop; i++)
         rl_kernel_release(&b.loop[i].kernel);
     free(b.loop);
-    free(b.function_insns);
-    free(b.loop_insns);
     sums_release(&b.program);
     code_release(&b.code);
     if (status)
