@@ -199,7 +199,9 @@ static void sweep_evex_controls(uint8_t *code)
     for (unsigned c = 0; c < (full() ? 8 : 4); c++)
         for (unsigned length = 0; length < 4; length++)
             for (unsigned v = 0; v < 2; v++) {
-                if (!full() && v && c > 1)
+                /* The sample: high vvvv without mask, masks with the shortest and longest vector.
+                 */
+                if (!full() && ((v && c) || (c > 1 && length % 2)))
                     continue;
                 code[2] = (code[2] & 0x87) | vvvvs[v];
                 code[3] = controls[c] | length << 5;
