@@ -66,7 +66,7 @@ static void what_has_no_event_has_no_other_row(void **state)
     (void)state;
     EACH_EVENT(core, event)
     {
-        if (event->certainty != RL_PMU_NO_EVENT)
+        if (event->certainty != RL_PMU_NONE)
             continue;
         assert_non_null(event->note);
         assert_false(event->has_config);
@@ -98,7 +98,7 @@ static void a_count_of_vectors_weighs_their_lanes(void **state)
     {
         const struct rl_pmu_metric *m = &rl_pmu_metric[event->metric];
         double weight = m->kind == RL_PMU_FLOP ? expected_weight(m) : 0;
-        if (!weight || event->certainty == RL_PMU_NO_EVENT)
+        if (!weight || event->certainty == RL_PMU_NONE)
             continue;
         n++;
         if (event->weight != weight)
@@ -114,7 +114,7 @@ static void bytes_come_in_whole_lines(void **state)
     {
         const struct rl_pmu_metric *m = &rl_pmu_metric[event->metric];
         double line = strcmp(core->name, "a64fx") == 0 ? 256 : 64;
-        if (m->kind != RL_PMU_BYTES || event->certainty == RL_PMU_NO_EVENT ||
+        if (m->kind != RL_PMU_BYTES || event->certainty == RL_PMU_NONE ||
             strncmp(event->pmu, "nvidia", 6) == 0)
             continue;
         if (event->weight != line && event->weight != -line)

@@ -23,10 +23,12 @@ static const struct word places[] = {{"any", RL_PMU_PLACE_ANY},   {"low", RL_PMU
                                      {"pair", RL_PMU_PLACE_PAIR}, {"fixed", RL_PMU_PLACE_FIXED},
                                      {"-", RL_PMU_PLACE_ANY},     {NULL, 0}};
 static const struct word scopes[] = {{"thread", 0}, {"system", 1}, {"-", 0}, {NULL, 0}};
-static const struct word certainties[] = {
-    {"vendor", RL_PMU_VENDOR},           {"derived", RL_PMU_DERIVED},
-    {"second-hand", RL_PMU_SECOND_HAND}, {"unverified", RL_PMU_UNVERIFIED},
-    {"none", RL_PMU_NO_EVENT},           {NULL, 0}};
+static const struct word certainties[] = {{"vendor", RL_PMU_VENDOR},
+                                          {"derived", RL_PMU_DERIVED},
+                                          {"second-hand", RL_PMU_SECOND_HAND},
+                                          {"unverified", RL_PMU_UNVERIFIED},
+                                          {"none", RL_PMU_NONE},
+                                          {NULL, 0}};
 static const struct word flop_rules[] = {{"retired", 0},
                                          {"executed", RL_PMU_EXECUTED},
                                          {"speculative", RL_PMU_SPECULATIVE},
@@ -162,7 +164,7 @@ static enum rl_status event_code(const struct tsv_row *row, struct rl_pmu_event 
         RL_TRY(find_number(row, EV_CONFIG, "config", &event->config, err));
     if (!tsv_is_nothing(row->cell[EV_CONFIG1]))
         RL_TRY(find_number(row, EV_CONFIG1, "config1", &event->config1, err));
-    if (event->certainty == RL_PMU_NO_EVENT)
+    if (event->certainty == RL_PMU_NONE)
         return RL_OK;
     if (!event->has_config && !event->sysfs)
         return fail(row, row->cell[EV_CONFIG], "config, without a name in sysfs,", err);

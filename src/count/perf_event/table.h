@@ -23,7 +23,7 @@ enum rl_pmu_certainty {
     RL_PMU_DERIVED,     /**< put together from the maker's list */
     RL_PMU_SECOND_HAND, /**< in another tool's list */
     RL_PMU_UNVERIFIED,  /**< general knowledge */
-    RL_PMU_NO_EVENT,    /**< there is none: `note` says so */
+    RL_PMU_NONE,        /**< there is none: `note` says so */
 };
 
 struct rl_pmu_event {
