@@ -81,6 +81,19 @@ static enum rl_status fail_exec(struct rl_error *err, const char *name, const ch
     }
 }
 
+enum rl_status rl_child_find(const char *name, const char *const *envp, char *ret_path,
+                             struct rl_error *err)
+{
+    char file[PATH_MAX] = "";
+    struct stat st;
+    if (!find_program(name, envp, file))
+        return fail_exec(err, name, file, errno);
+    if (stat(file, &st) == 0 && S_ISDIR(st.st_mode))
+        return rl_fail(err, RL_ESYS, "%s: is a directory", name);
+    memcpy(ret_path, file, sizeof file);
+    return RL_OK;
+}
+
 /* A file without a recognised format that is no ELF file is a shell script, as for execvp(3). */
 static bool is_elf(const char *file)
 {
@@ -154,12 +167,7 @@ enum rl_status rl_child_start(const char *const *argv, const char *const *envp, 
     char file[PATH_MAX] = "";
     if (!argv || !argv[0])
         return rl_fail(err, RL_EINVAL, "no program given");
-    if (!find_program(argv[0], envp, file))
-        return fail_exec(err, argv[0], file, errno);
-    struct stat st;
-    if (stat(file, &st) == 0 && S_ISDIR(st.st_mode))
-        return rl_fail(err, RL_ESYS, "%s: is a directory", argv[0]);
-
+    RL_TRY(rl_child_find(argv[0], envp, file, err));
     int go[2], failed[2];
     if (pipe2(go, O_CLOEXEC) != 0)
         return rl_fail_errno(err, "pipe");

@@ -36,6 +36,16 @@ struct rl_child_end {
 };
 
 /**
+ * The file that would be executed, as execvp(3) looks for it.
+ *
+ * @param envp      its PATH is searched unless `name` has a slash.
+ * @param ret_path  [PATH_MAX], written on RL_OK only.
+ * @return RL_OK; RL_ESYS: no such program, not executable, or a directory.
+ */
+enum rl_status rl_child_find(const char *name, const char *const *envp, char *ret_path,
+                             struct rl_error *err);
+
+/**
  * Fork a child that waits just before exec.
  *
  * @param argv  NULL-terminated; argv[0] without a slash is looked up in PATH of `envp`.

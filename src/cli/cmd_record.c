@@ -15,19 +15,6 @@ static int fail(const struct rl_error *err)
     return RL_EXIT_WRAPPER;
 }
 
-static void announce(const struct record_options *o)
-{
-    if (o->single_pass || o->replay.n || !strcmp(o->count, "none")) {
-        if (o->repeats > 1 && !o->single_pass)
-            rl_say("the program is run %llu times", (unsigned long long)o->repeats);
-        return;
-    }
-    rl_say("the program is run %llu times: %s, then once to count; the output of the first is "
-           "shown",
-           (unsigned long long)o->repeats + 1,
-           o->repeats == 1 ? "once for its time" : "repeatedly for its time");
-}
-
 static int record(const struct record_options *options, char **command)
 {
     struct rl_error err = {0};
@@ -37,7 +24,7 @@ static int record(const struct record_options *options, char **command)
     if (status == RL_OK)
         status = record_check_writable(path, &err);
     if (status == RL_OK && command)
-        announce(options);
+        status = record_announce(options, command[0], &err);
     if (status == RL_OK)
         status = command ? record_profile(options, command, &profile, &err)
                          : record_attached(options, &profile, &err);
@@ -53,6 +40,7 @@ static int record(const struct record_options *options, char **command)
 
 static int run(const struct rl_command *self, int argc, char **argv)
 {
+    struct rl_error err = {0};
     struct record_options options = record_options_default();
     struct rl_option rows[OWN_ROWS + RECORD_ROWS] = {
         {RL_OPT_STRING, "output", 'o', "FILE", "profile to write; %r rank, %h host, %p process",
@@ -68,6 +56,8 @@ static int run(const struct rl_command *self, int argc, char **argv)
     int code = args.exit_code;
     if (!args.done && options.pid && args.n)
         code = rl_usage_error(self, "--pid and a command");
+    else if (!args.done && record_check_words(&options, &err) != RL_OK)
+        code = rl_usage_error(self, "%s", err.text);
     else if (!args.done && !options.pid && !args.n)
         code = rl_usage_error(self, "no program given");
     else if (!args.done)

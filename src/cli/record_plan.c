@@ -1,10 +1,14 @@
 #include "cli/record_plan.h"
 #include "cli/objects.h"
 #include "cli/progress.h"
+#include "cli/store.h"
 
+#include "base/child.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "ceilings/ceilings.h"
 
+#include <limits.h>
 #include <roofline/version.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,6 +145,27 @@ static enum rl_status parse_words(const struct record_options *o, struct rl_prof
     return RL_OK;
 }
 
+enum rl_status record_check_words(const struct record_options *options, struct rl_error *err)
+{
+    struct rl_profile_options ignored;
+    return parse_words(options, &ignored, err);
+}
+
+enum rl_status record_announce(const struct record_options *o, const char *program,
+                               struct rl_error *err)
+{
+    char path[PATH_MAX];
+    bool counts = !o->replay.n && strcmp(o->count, "none") != 0;
+    unsigned long long times = o->repeats + (counts ? 1 : 0);
+    RL_TRY(rl_child_find(program, (const char *const *)environ, path, err));
+    if (o->single_pass || times < 2)
+        return RL_OK;
+    rl_say("the program is run %llu times: %s%s; the output of the first is shown", times,
+           o->repeats == 1 ? "once for its time" : "repeatedly for its time",
+           counts ? ", then once to count" : "");
+    return RL_OK;
+}
+
 /* Progress is not drawn while the program may be writing to the same terminal. */
 static void on_progress(void *context, const char *pass, double elapsed_s, double expected_s,
                         bool is_silent)
@@ -176,8 +201,24 @@ static void fill(const struct record_options *o, struct rl_profile_options *how)
     how->program = "roofline " ROOFLINE_VERSION;
 }
 
-static enum rl_status run(const struct record_options *options, char **command,
-                          struct rl_profile *ret_profile, struct rl_error *err)
+/* The machine as it is, with the sizes that were measured if they were. */
+static void find_machine(struct rl_machine *machine)
+{
+    struct rl_machine stored = {0};
+    struct rl_error err = {0};
+    if (rl_host_describe(NULL, machine, &err) != RL_OK) {
+        rl_warn("%s; traffic of the caches is not known", err.text);
+        return;
+    }
+    if (machine->key && rl_store_load(machine->key, &stored, &err) == RL_OK) {
+        rl_machine_release(machine);
+        *machine = stored;
+    }
+}
+
+static enum rl_status profile(const struct record_options *options,
+                              const struct rl_machine *machine, char **command,
+                              struct rl_profile *ret_profile, struct rl_error *err)
 {
     char date[32];
     struct rl_progress progress;
@@ -187,8 +228,11 @@ static enum rl_status run(const struct record_options *options, char **command,
     now_text(date, sizeof date);
     char *preload = rl_object_path("librooflinesample.so");
     char *engine = rl_object_path("libroofline-engine.so");
+    char *launcher = rl_object_path("roofline-engine-launch");
     how.preload = preload;
     how.engine = engine;
+    how.launcher = launcher;
+    how.machine = machine;
     rl_progress_begin(&progress);
     enum rl_status status =
         command
@@ -198,6 +242,25 @@ static enum rl_status run(const struct record_options *options, char **command,
     rl_progress_end(&progress);
     free(preload);
     free(engine);
+    free(launcher);
+    return status;
+}
+
+static enum rl_status run(const struct record_options *options, char **command,
+                          struct rl_profile *ret_profile, struct rl_error *err)
+{
+    struct rl_machine machine = {0};
+    find_machine(&machine);
+    enum rl_status status =
+        profile(options, machine.topology.n_levels ? &machine : NULL, command, ret_profile, err);
+    if (status == RL_OK) {
+        status = rl_string_set(&ret_profile->machine_name, machine.name, err);
+        if (status == RL_OK)
+            status = rl_string_set(&ret_profile->machine_key, machine.key, err);
+        if (status != RL_OK)
+            rl_profile_release(ret_profile);
+    }
+    rl_machine_release(&machine);
     return status;
 }
 

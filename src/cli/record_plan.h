@@ -24,6 +24,14 @@ void record_rows(struct record_options *options, struct rl_option rows[RECORD_RO
 
 struct record_options record_options_default(void);
 
+/** RL_EINVAL if an option's word is none of its choices. */
+enum rl_status record_check_words(const struct record_options *options, struct rl_error *err);
+
+/** Say on stderr how often the program is going to be run, if it can be run at all.
+ * @return RL_OK; RL_ESYS: no such program, not executable, a directory. */
+enum rl_status record_announce(const struct record_options *options, const char *program,
+                               struct rl_error *err);
+
 /**
  * Run and profile the command, and set the record's date, program and rank.
  * @param command  argv of the program, NULL-terminated.

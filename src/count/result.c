@@ -45,12 +45,13 @@ static enum rl_status no_memory(struct rl_error *err)
     return rl_fail(err, RL_ENOMEM, "no memory for a result of the counting engine");
 }
 
+/* Modulo 2^64: what moved to a region is taken off elsewhere. */
 static void add_counters(uint64_t *sum, const uint8_t *counters, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         uint64_t value;
         memcpy(&value, counters + i * sizeof value, sizeof value);
-        sum[i] = add_saturating(sum[i], value);
+        sum[i] += value;
     }
 }
 

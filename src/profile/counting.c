@@ -3,9 +3,13 @@
 #include "base/child.h"
 #include "base/error.h"
 #include "count/engine/options.h"
+#include "count/traffic.h"
+#include "profile/geometry.h"
 
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +19,7 @@
 
 #define ROUND_MS      100
 #define RESULT_PREFIX "result"
+#define MAX_WORKERS   16
 
 static enum rl_status no_memory(struct rl_error *err)
 {
@@ -47,23 +52,80 @@ static enum rl_status make_directory(struct counting *c, const char *under, stru
     return rl_fail_errno(err, "no scratch directory under %s", candidate[1]);
 }
 
-/** The program's environment with the engine's variables; the two texts are ours. */
-struct environment {
-    const char **env;
-    size_t n_env;
-    char *preload, *engine;
-};
+/* Simulating the caches beside the program */
 
-static void environment_release(struct environment *e)
+static enum rl_status start_traffic(struct counting *c, const struct counting_options *o,
+                                    struct rl_error *err)
 {
-    free(e->env);
-    free(e->preload);
-    free(e->engine);
+    struct rl_traffic_options options;
+    struct rl_traffic *traffic;
+    if (!o->machine)
+        return rl_fail(err, RL_ENODATA, "the caches of this machine are not known");
+    rl_traffic_options_default(&options);
+    RL_TRY(geometry_of(o->machine, &options.geometry, err));
+    if (o->traffic == RL_TRAFFIC_FULL) {
+        long n = sysconf(_SC_NPROCESSORS_ONLN);
+        options.sampling.full = true;
+        options.n_workers = n < 2 ? 1 : n > MAX_WORKERS ? MAX_WORKERS : (uint32_t)n;
+    }
+    RL_TRY(rl_traffic_new(&options, &traffic, err));
+    enum rl_status status = rl_traffic_start(traffic, err);
+    if (status != RL_OK) {
+        rl_traffic_free(traffic);
+        return status;
+    }
+    c->traffic = traffic;
+    c->n_levels = options.geometry.n_levels;
+    return RL_OK;
 }
 
-static enum rl_status add(struct environment *e, const char *text, struct rl_error *err)
+static void miss_traffic(struct counting *c, const struct rl_error *why)
 {
-    const char **slot = rl_array_append(&e->env, &e->n_env, sizeof *slot);
+    rl_traffic_free(c->traffic);
+    c->traffic = NULL;
+    snprintf(c->traffic_missing, sizeof c->traffic_missing, "%.*s",
+             (int)sizeof c->traffic_missing - 1, why->text);
+}
+
+/* Without a simulation the program can still be counted. */
+static void try_traffic(struct counting *c, const struct counting_options *o)
+{
+    struct rl_error why = {0};
+    if (o->traffic != RL_TRAFFIC_MODEL && o->traffic != RL_TRAFFIC_FULL)
+        snprintf(c->traffic_missing, sizeof c->traffic_missing, "traffic was switched off");
+    else if (start_traffic(c, o, &why) != RL_OK)
+        miss_traffic(c, &why);
+}
+
+static void stop_traffic(struct counting *c)
+{
+    struct rl_error why = {0};
+    if (c->traffic && rl_traffic_stop(c->traffic, &why) != RL_OK)
+        miss_traffic(c, &why);
+}
+
+/* What is run: the program with the engine in its environment, or the launcher with the program */
+
+/** The texts are ours, the arrays end in NULL. */
+struct launch {
+    char options[RLE_OUTPUT_MAX + 256];
+    char file[PATH_MAX];
+    const char **argv, **env;
+    size_t n_argv, n_env;
+    char *preload, *variable;
+};
+
+static void launch_release(struct launch *l)
+{
+    free(l->argv);
+    free(l->env);
+    free(l->preload);
+    free(l->variable);
+}
+
+static enum rl_status add(const char ***list, size_t *n, const char *text, struct rl_error *err)
+{
+    const char **slot = rl_array_append(list, n, sizeof *slot);
     if (!slot)
         return no_memory(err);
     *slot = text;
@@ -71,39 +133,92 @@ static enum rl_status add(struct environment *e, const char *text, struct rl_err
 }
 
 static enum rl_status engine_options(const struct counting *c, const struct counting_options *o,
-                                     struct environment *e, struct rl_error *err)
+                                     struct launch *l, struct rl_error *err)
 {
-    char text[RLE_OUTPUT_MAX + 256];
     struct rle_options options;
     rle_options_default(&options);
-    options.mode = RLE_MODE_COUNT;
+    if (c->traffic) {
+        options.mode = o->traffic == RL_TRAFFIC_FULL ? RLE_MODE_FULL : RLE_MODE_TRAFFIC;
+        options.reader = (uint32_t)getpid();
+        options.channel = (uint32_t)rl_traffic_descriptor(c->traffic);
+    }
     snprintf(options.output, sizeof options.output, "%s/" RESULT_PREFIX, c->directory);
-    (void)o;
-    if (!rle_options_format(&options, text, sizeof text))
+    if (!rle_options_format(&options, l->options, sizeof l->options))
         return rl_fail(err, RL_EINVAL, "%s: path too long for the counting engine", c->directory);
-    return asprintf(&e->engine, "%s=%s", RLE_OPTIONS_ENV, text) < 0 ? no_memory(err) : RL_OK;
+    return RL_OK;
 }
 
-static enum rl_status environment_build(const char *const *envp, const struct counting *c,
-                                        const struct counting_options *o, struct environment *e,
-                                        struct rl_error *err)
+/* The engine takes its variables out of the environment in pairs: where LD_PRELOAD stays, because
+ * it names other objects too, another one keeps it company. */
+static enum rl_status build_environment(const char *const *envp, const struct counting_options *o,
+                                        struct launch *l, struct rl_error *err)
 {
     static const char preload[] = "LD_PRELOAD=";
     const char *before = "";
-    RL_TRY(engine_options(c, o, e, err));
     for (; envp && *envp; envp++) {
         if (!strncmp(*envp, preload, sizeof preload - 1))
             before = *envp + sizeof preload - 1;
         else
-            RL_TRY(add(e, *envp, err));
+            RL_TRY(add(&l->env, &l->n_env, *envp, err));
     }
-    if (asprintf(&e->preload, "%s%s%s%s", preload, o->engine, *before ? ":" : "", before) < 0) {
-        e->preload = NULL;
+    if (asprintf(&l->preload, "%s%s%s%s", preload, o->engine, *before ? ":" : "", before) < 0 ||
+        asprintf(&l->variable, "%s=%s", RLE_OPTIONS_ENV, l->options) < 0)
         return no_memory(err);
+    RL_TRY(add(&l->env, &l->n_env, l->preload, err));
+    RL_TRY(add(&l->env, &l->n_env, l->variable, err));
+    if (*before)
+        RL_TRY(add(&l->env, &l->n_env, RLE_OPTIONS_ENV "_PAD=", err));
+    return add(&l->env, &l->n_env, NULL, err);
+}
+
+/* A program that names no loader: nothing could be preloaded into it. */
+static bool is_static(const char *file)
+{
+    Elf64_Ehdr head;
+    bool is_elf = false;
+    bool has_loader = false;
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && read(fd, &head, sizeof head) == (ssize_t)sizeof head)
+        is_elf = !memcmp(head.e_ident, ELFMAG, SELFMAG) && head.e_ident[EI_CLASS] == ELFCLASS64 &&
+                 head.e_phentsize == sizeof(Elf64_Phdr);
+    for (unsigned i = 0; is_elf && i < head.e_phnum; i++) {
+        Elf64_Phdr segment;
+        off_t at = (off_t)(head.e_phoff + i * sizeof segment);
+        if (at < 0 || pread(fd, &segment, sizeof segment, at) != (ssize_t)sizeof segment)
+            break;
+        has_loader |= segment.p_type == PT_INTERP;
     }
-    RL_TRY(add(e, e->preload, err));
-    RL_TRY(add(e, e->engine, err));
-    return add(e, NULL, err);
+    if (fd >= 0)
+        close(fd);
+    return is_elf && !has_loader;
+}
+
+static enum rl_status build_launch(const char *const *argv, const char *const *envp,
+                                   const struct counting *c, const struct counting_options *o,
+                                   struct launch *l, struct rl_error *err)
+{
+    RL_TRY(engine_options(c, o, l, err));
+    RL_TRY(rl_child_find(argv[0], envp, l->file, err));
+    bool launch = is_static(l->file);
+    if (launch && !o->launcher)
+        return rl_fail(err, RL_EUNAVAIL,
+                       "%s is statically linked, and the launcher for such programs is not "
+                       "installed",
+                       argv[0]);
+    if (launch) {
+        const char *first[] = {o->launcher, o->engine, l->options, l->file};
+        for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+            RL_TRY(add(&l->argv, &l->n_argv, first[i], err));
+    } else {
+        RL_TRY(build_environment(envp, o, l, err));
+    }
+    for (; *argv; argv++)
+        RL_TRY(add(&l->argv, &l->n_argv, *argv, err));
+    for (; launch && envp && *envp; envp++)
+        RL_TRY(add(&l->env, &l->n_env, *envp, err));
+    if (launch)
+        RL_TRY(add(&l->env, &l->n_env, NULL, err));
+    return add(&l->argv, &l->n_argv, NULL, err);
 }
 
 static double now_s(void)
@@ -152,12 +267,14 @@ static enum rl_status run(const char *const *argv, const char *const *envp,
                           const struct counting_options *options, struct counting *c,
                           struct rl_error *err)
 {
-    struct environment e = {0};
+    struct launch *l = calloc(1, sizeof *l);
     struct rl_child child;
     struct rl_child_end end = {0};
-    enum rl_status status = environment_build(envp, c, options, &e, err);
+    if (!l)
+        return no_memory(err);
+    enum rl_status status = build_launch(argv, envp, c, options, l, err);
     if (status == RL_OK)
-        status = rl_child_start(argv, e.env, options->discard_output, &child, err);
+        status = rl_child_start(l->argv, l->env, options->discard_output, &child, err);
     if (status == RL_OK) {
         status = watch(&child, options, c, err);
         enum rl_status finish = rl_child_finish(&child, status == RL_OK ? &end : NULL, err);
@@ -165,13 +282,15 @@ static enum rl_status run(const char *const *argv, const char *const *envp,
         if (status == RL_OK)
             status = finish;
     }
-    environment_release(&e);
+    launch_release(l);
+    free(l);
+    stop_traffic(c);
     RL_TRY(status);
     RL_TRY(list_results(c, err));
     if (!c->n_file)
         return rl_fail(err, RL_EUNAVAIL,
-                       "the program could not be counted: it may be statically linked or "
-                       "set-user-ID");
+                       "the program could not be counted: it may be set-user-ID, or memory to run "
+                       "its code in was refused");
     return RL_OK;
 }
 
@@ -182,6 +301,7 @@ enum rl_status counting_run(const char *const *argv, const char *const *envp,
     struct counting c = {0};
     RL_TRY(counting_probe(options->engine, err));
     RL_TRY(make_directory(&c, options->scratch_dir, err));
+    try_traffic(&c, options);
     enum rl_status status = run(argv, envp, options, &c, err);
     if (status != RL_OK) {
         counting_release(&c);
@@ -193,6 +313,7 @@ enum rl_status counting_run(const char *const *argv, const char *const *envp,
 
 void counting_release(struct counting *c)
 {
+    rl_traffic_free(c->traffic);
     DIR *dir = c->directory[0] ? opendir(c->directory) : NULL;
     for (struct dirent *e; dir && (e = readdir(dir));)
         unlinkat(dirfd(dir), e->d_name, 0);

@@ -11,7 +11,10 @@ struct counting {
     size_t n_file;
     double elapsed_s;
     int wait_status;
-    int interrupted_by; /**< signal that asked the caller to end meanwhile; 0 none */
+    int interrupted_by;        /**< signal that asked the caller to end meanwhile; 0 none */
+    void *traffic;             /**< a stopped simulation (count/traffic.h); NULL: none */
+    uint32_t n_levels;         /**< cache levels it simulated */
+    char traffic_missing[256]; /**< why there is none, if it was asked for */
 };
 
 /** Can the engine be used at all? @return RL_OK, or RL_EUNAVAIL with the reason. */
@@ -19,7 +22,9 @@ enum rl_status counting_probe(const char *engine, struct rl_error *err);
 
 struct counting_options {
     const char *engine;
+    const char *launcher; /**< NULL: static programs cannot be counted */
     enum rl_profile_traffic traffic;
+    const struct rl_machine *machine; /**< whose caches are simulated; NULL: none can be */
     const char *scratch_dir;
     bool discard_output;
     void (*progress)(void *context, double elapsed_s);

@@ -69,6 +69,7 @@ static enum rl_status set_time(const struct times *times, size_t unit, struct rl
 {
     double cpu_s = 0;
     double wall_s = 0;
+    double spread = 0;
     uint64_t n_samples = 0;
     double *wall = calloc(times->n_run + 1, sizeof *wall);
     if (!wall)
@@ -79,9 +80,9 @@ static enum rl_status set_time(const struct times *times, size_t unit, struct rl
         wall_s += t->wall_s;
         cpu_s += t->cpu_s;
         n_samples += t->n_samples;
+        spread = t->spread > spread ? t->spread : spread;
     }
     if (n_samples) {
-        double spread = 1.96 / sqrt((double)n_samples / (double)times->n_run);
         kernel->time_s = mean_of(wall, times->n_run, spread, RL_SOURCE_SAMPLED);
         kernel->threads = rl_value(wall_s > 0 ? cpu_s / wall_s : 1, RL_SOURCE_SAMPLED, 0);
     }

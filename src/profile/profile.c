@@ -133,6 +133,13 @@ static enum rl_status read_counts(struct session *s, const char *const *file, si
                                   struct rl_error *err)
 {
     struct rl_tally_options options = {.loops = s->options->loops};
+    struct rl_tally_traffic traffic;
+    if (s->counting.traffic) {
+        rl_tally_traffic_of(s->counting.traffic, s->counting.n_levels, &traffic);
+        options.traffic = &traffic;
+    } else if (s->has_counting) {
+        RL_TRY(rl_missing_add(&s->profile.missing, "bytes", s->counting.traffic_missing, err));
+    }
     RL_TRY(rl_tally_build(file, n, &options, &s->tally, err));
     s->has_tally = true;
     for (size_t i = 0; i < s->tally.n_note; i++)
@@ -158,7 +165,9 @@ static enum rl_status count(struct session *s, struct rl_error *err)
         return rl_fail(err, RL_EUNAVAIL, "hardware counters are not available here");
     struct counting_options how = {
         .engine = o->engine,
+        .launcher = o->launcher,
         .traffic = o->traffic,
+        .machine = o->machine,
         .scratch_dir = o->scratch_dir,
         .discard_output = s->n_samples > 0,
         .progress = on_progress,

@@ -32,18 +32,20 @@ struct rl_profile_options {
     enum rl_profile_count count;
     enum rl_profile_traffic traffic;
     enum rl_sample_method sampling;
-    unsigned rate_hz;          /**< 0: the method's default */
-    unsigned repeats;          /**< native runs; 0: 1 */
-    bool single_pass;          /**< one run only: time comes from the counting run */
-    bool functions;            /**< a kernel for each function */
-    bool loops;                /**< a kernel for each loop */
-    bool regions;              /**< a kernel for each marked region */
-    const char *include;       /**< glob on kernel names; NULL: all */
-    double min_share;          /**< kernels below this part of the time are left out; 0: none */
-    const char *preload;       /**< path of librooflinesample.so; NULL: none */
-    const char *engine;        /**< path of libroofline-engine.so; NULL: none */
-    const char *scratch_dir;   /**< NULL: /dev/shm, else /tmp */
-    const char *const *replay; /**< [n_replay] result files used instead of a counting run */
+    unsigned rate_hz;     /**< 0: the method's default */
+    unsigned repeats;     /**< native runs; 0: 1 */
+    bool single_pass;     /**< one run only: time comes from the counting run */
+    bool functions;       /**< a kernel for each function */
+    bool loops;           /**< a kernel for each loop */
+    bool regions;         /**< a kernel for each marked region */
+    const char *include;  /**< glob on kernel names; NULL: all */
+    double min_share;     /**< kernels below this part of the time are left out; 0: none */
+    const char *preload;  /**< path of librooflinesample.so; NULL: none */
+    const char *engine;   /**< path of libroofline-engine.so; NULL: none */
+    const char *launcher; /**< path of roofline-engine-launch; NULL: none */
+    const struct rl_machine *machine; /**< whose caches are simulated; NULL: no traffic */
+    const char *scratch_dir;          /**< NULL: /dev/shm, else /tmp */
+    const char *const *replay;        /**< [n_replay] result files used instead of a counting run */
     size_t n_replay;
     const char *date;    /**< ISO 8601; NULL: none is written */
     const char *program; /**< "roofline 0.1.0" */

@@ -141,6 +141,38 @@ static void add_walls(struct window *w, struct rl_sample_time *time)
     }
 }
 
+/* How often a thread was seen to come into each group: [n_group] of entries. */
+static bool count_entries(const struct rl_samples *samples, const uint32_t *group_of_bucket,
+                          uint32_t *entries)
+{
+    uint32_t *last = malloc((samples->n_thread + 1) * sizeof *last);
+    if (!last)
+        return false;
+    for (size_t i = 0; i < samples->n_thread; i++)
+        last[i] = RL_SAMPLE_NO_GROUP;
+    for (size_t i = 0; i < samples->n_point; i++) {
+        uint32_t bucket = samples->point[i].bucket;
+        uint32_t group = group_of_bucket[bucket];
+        uint32_t *before = &last[samples->bucket[bucket].thread];
+        if (group != RL_SAMPLE_NO_GROUP && group != *before)
+            entries[group]++;
+        *before = group;
+    }
+    free(last);
+    return true;
+}
+
+/* Samples are taken at regular times, so a stretch within one group is known to about a sample, no
+ * matter how long: the number of samples varies by the square root of the number of stretches. When
+ * groups change faster than samples come, that is the binomial variance. */
+static double sampling_spread(const struct rl_samples *samples, uint64_t n, uint32_t entries)
+{
+    double stretches = entries ? entries / samples->point_fraction : 1;
+    if (!n)
+        return 0;
+    return 1.96 * sqrt(stretches < (double)n ? stretches : (double)n) / (double)n;
+}
+
 enum rl_status rl_samples_group(const struct rl_samples *samples, const uint32_t *group_of_bucket,
                                 size_t n_group, struct rl_sample_time *ret_time,
                                 struct rl_error *err)
@@ -152,9 +184,11 @@ enum rl_status rl_samples_group(const struct rl_samples *samples, const uint32_t
     }
     struct rl_sample_time *time = calloc(n_group + 1, sizeof *time);
     uint32_t *in_group = calloc(n_group + 1, sizeof *in_group);
-    if (!time || !in_group) {
+    uint32_t *entries = calloc(n_group + 1, sizeof *entries);
+    if (!time || !in_group || !entries || !count_entries(samples, group_of_bucket, entries)) {
         free(time);
         free(in_group);
+        free(entries);
         return rl_fail(err, RL_ENOMEM, "out of memory for samples");
     }
     for (size_t i = 0; i < samples->n_bucket; i++) {
@@ -170,11 +204,12 @@ enum rl_status rl_samples_group(const struct rl_samples *samples, const uint32_t
         /* Until here `threads` is the number of points and `wall_s` the sum of 1/threads. */
         t->threads = t->wall_s > 0 ? t->threads / t->wall_s : t->n_samples ? 1 : 0;
         t->wall_s = t->threads > 0 ? t->cpu_s / t->threads : 0;
-        t->spread = t->n_samples ? 1.96 / sqrt((double)t->n_samples) : 0;
+        t->spread = sampling_spread(samples, t->n_samples, entries[i]);
         ret_time[i] = *t;
     }
     free(time);
     free(in_group);
+    free(entries);
     return RL_OK;
 }
 

@@ -228,6 +228,8 @@ static void threads_at_work_in_turns_are_one(void **state)
     struct rl_sample_time time;
     ok(rl_samples_group(&s, groups, 1, &time, &err));
     assert_true(fabs(time.threads - 1) < 0.02);
+    /* Each thread came into it once: known to a sample or two of a thousand. */
+    assert_true(fabs(time.spread - 1.96 * sqrt(2) / 1000) < 1e-6);
     uint32_t wrong[] = {0, 5};
     assert_int_equal(rl_samples_group(&s, wrong, 1, &time, &err), RL_EINVAL);
     rl_samples_release(&s);

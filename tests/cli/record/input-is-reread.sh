@@ -1,0 +1,2 @@
+echo one two > in
+roofline record -q -o p.json -- cat < in

@@ -1,0 +1,1 @@
+roofline record -o p.json

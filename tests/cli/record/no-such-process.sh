@@ -1,0 +1,1 @@
+roofline record --pid 999999999 --duration 1 -o p.json

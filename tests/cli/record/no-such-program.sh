@@ -1,0 +1,2 @@
+roofline record -o p.json -- ./no-such-program
+

@@ -1,0 +1,2 @@
+touch file
+roofline record -o p.json -- ./file

@@ -1,0 +1,1 @@
+roofline record -o no/such/folder/p.json -- echo it must not run

@@ -1,0 +1,1 @@
+roofline record --count guess -o p.json -- true
