@@ -31,6 +31,7 @@ struct rl_tally_unit {
     uint32_t parent;          /**< unit index of the enclosing loop, or RL_TALLY_NONE */
     uint64_t begin, end;      /**< file offsets (JIT: addresses): [begin, end) */
     /** Name, group, module, file, line, depth, calls (loops: entries), ops, load_bytes,
+     * latency_bound_loads (in loops; unknown for generated code),
      * store_bytes, nontemporal_bytes, traffic where it was simulated, missing. No time. */
     struct rl_kernel kernel;
 };

@@ -1,6 +1,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "count/engine/result_format.h"
+#include "decode/chain.h"
 #include "decode/flow.h"
 #include "profile/code.h"
 #include "profile/sums.h"
@@ -20,6 +21,7 @@ struct builder {
     size_t n_loop;
     double executed_bytes; /* of code, over everything: what a function's share is of */
     struct sums program;
+    double chained; /* dependent loads of the program */
 };
 
 static enum rl_status no_memory(struct rl_error *err)
@@ -36,6 +38,7 @@ struct function {
     const struct code_piece *piece; /* [n_piece] */
     size_t n_piece;
     struct rl_flow flow;
+    uint64_t *chained; /* [n_loops] dependent loads of each loop itself */
     struct sums *sums; /* [1 + n_loops]: of everything, then of each loop itself */
     size_t n_sums;
 };
@@ -63,7 +66,10 @@ static enum rl_status build_flow(const struct builder *b, struct function *f, st
     }
     enum rl_status status = rl_flow_build(blocks, f->n_piece, f->symbol.begin, &f->flow, err);
     free(blocks);
-    return status;
+    if (status)
+        return status;
+    f->chained = calloc(f->flow.n_loops + 1, sizeof *f->chained);
+    return f->chained ? rl_chain_loads(&f->flow, f->chained, err) : no_memory(err);
 }
 
 static enum rl_status sum_flow(struct function *f, struct rl_error *err)
@@ -197,6 +203,13 @@ static enum rl_status add_function_unit(struct builder *b, struct function *f, s
     else
         RL_TRY(rl_missing_add(&kernel->missing, "calls",
                               "block counts do not say how often it was entered", err));
+    if (f->chained) {
+        double chained = 0;
+        for (size_t i = 0; i < f->flow.n_loops; i++)
+            chained += (double)f->chained[i];
+        kernel->latency_bound_loads = rl_value(chained, RL_SOURCE_COUNTED, 0);
+        b->chained += chained;
+    }
     RL_TRY(sums_fill(&f->sums[0], kernel, err));
     return sums_merge(&b->program, &f->sums[0]) ? RL_OK : no_memory(err);
 }
@@ -278,6 +291,7 @@ static enum rl_status add_loop_units(struct builder *b, const struct function *f
         RL_TRY(name_inlined(b, f, loop->header, kernel, err));
         RL_TRY(name_loop(b, f, first, kernel, loop->header, err));
         RL_TRY(describe_loop(loop, kernel, err));
+        kernel->latency_bound_loads = rl_value((double)f->chained[i], RL_SOURCE_COUNTED, 0);
         RL_TRY(sums_fill(&f->sums[1 + i], kernel, err));
     }
     return RL_OK;
@@ -312,6 +326,7 @@ static enum rl_status tally_functions(struct builder *b, struct rl_error *err)
         code_function(code, f.module, f.piece->offset, f.name, &f.symbol);
         enum rl_status status = tally_function(b, &f, err);
         rl_flow_release(&f.flow);
+        free(f.chained);
         for (size_t k = 0; f.sums && k < f.n_sums; k++)
             sums_release(&f.sums[k]);
         free(f.sums);
@@ -510,6 +525,7 @@ static enum rl_status finish(struct builder *b, struct rl_error *err)
     RL_TRY(note_sums(b, err));
     b->tally->program.kind = RL_KIND_PROGRAM;
     RL_TRY(rl_string_set(&b->tally->program.name, "program", err));
+    b->tally->program.latency_bound_loads = rl_value(b->chained, RL_SOURCE_COUNTED, 0);
     return sums_fill(&b->program, &b->tally->program, err);
 }
 

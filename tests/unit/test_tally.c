@@ -219,6 +219,8 @@ static void loops_nest_and_hold_their_own_code_only(void **state)
     assert_true(rl_kernel_flop(&outer->kernel).value == 0);
     assert_true(outer->kernel.store_bytes.value == 8 * CALLS * OUTER);
     assert_true(inner->kernel.store_bytes.value == 0);
+    assert_true(rl_known(inner->kernel.latency_bound_loads));
+    assert_true(inner->kernel.latency_bound_loads.value == 0);
     assert_string_equal(inner->kernel.group, "rl_test_kernel");
     assert_string_not_equal(inner->kernel.name, outer->kernel.name);
     uint32_t function, loop;
