@@ -52,11 +52,21 @@ struct rl_memory_item {
     unsigned warm;    /**< untimed passes before a sample */
 };
 
-/** Sampling parameters every phase shares: callbacks, probe, catalogue's nop figure. */
-struct rl_sampling rl_session_sampling(struct rl_session *s, double budget_s, const char *label);
-/** Count a phase as done and keep what it saw of clock and contention. */
-void rl_session_note(struct rl_session *s, double budget_s,
-                     const struct rl_sampling_report *report);
+/** How a phase samples. */
+struct rl_phase {
+    const char *label; /**< for the progress bar */
+    double budget_s;
+    bool trial; /**< only to choose among variants: no second try where the core was contended */
+};
+
+/**
+ * Sample jobs as one phase: keeps account of time, clock and contention. If the core was never seen
+ * undisturbed, samples once more and keeps the better of both for each job.
+ * @param ret_timing  [n].
+ */
+enum rl_status rl_session_sample(struct rl_session *s, const struct rl_phase *phase,
+                                 const struct rl_job *job, unsigned n, struct rl_timing *ret_timing,
+                                 struct rl_error *err);
 
 /* compute.c */
 enum rl_status rl_measure_compute(struct rl_session *s, double budget_s, struct rl_error *err);

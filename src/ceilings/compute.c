@@ -113,21 +113,16 @@ static enum rl_status list_items(struct rl_session *s, struct rl_compute_item **
     return RL_OK;
 }
 
-/* Sample items for budget_s; timing is [n]. */
 static enum rl_status sample(struct rl_session *s, struct rl_compute_item *item, unsigned n,
-                             double budget_s, double length_s, struct rl_timing *timing,
+                             const struct rl_phase *phase, struct rl_timing *timing,
                              struct rl_error *err)
 {
-    struct rl_job *job = calloc(n, sizeof *job);
+    struct rl_job *job = calloc(n ? n : 1, sizeof *job);
     if (!job)
         return rl_fail(err, RL_ENOMEM, "no memory for the list of kernels");
-    struct rl_sampling how = rl_session_sampling(s, budget_s, "compute");
-    struct rl_sampling_report report = {0};
     for (unsigned i = 0; i < n; i++)
-        job[i] = job_of(&item[i], length_s);
-    enum rl_status status = rl_sample(s->team, job, n, &how, timing, &report, err);
-    if (status == RL_OK)
-        rl_session_note(s, budget_s, &report);
+        job[i] = job_of(&item[i], phase->trial ? trial_sample_s : sample_s);
+    enum rl_status status = rl_session_sample(s, phase, job, n, timing, err);
     free(job);
     return status;
 }
@@ -175,6 +170,8 @@ static enum rl_status add(struct rl_session *s, const struct rl_compute_item *it
 
 enum rl_status rl_measure_compute(struct rl_session *s, double budget_s, struct rl_error *err)
 {
+    const struct rl_phase trial = {.label = "compute", .budget_s = 0.15 * budget_s, .trial = true};
+    const struct rl_phase phase = {.label = "compute", .budget_s = 0.85 * budget_s};
     struct rl_compute_item *item = NULL;
     unsigned n = 0;
     RL_TRY(list_items(s, &item, &n, err));
@@ -182,10 +179,10 @@ enum rl_status rl_measure_compute(struct rl_session *s, double budget_s, struct 
     enum rl_status status =
         timing ? RL_OK : rl_fail(err, RL_ENOMEM, "no memory for the list of kernels");
     if (status == RL_OK)
-        status = sample(s, item, n, 0.15 * budget_s, trial_sample_s, timing, err);
+        status = sample(s, item, n, &trial, timing, err);
     if (status == RL_OK) {
         n = keep_best(item, n, timing);
-        status = sample(s, item, n, 0.85 * budget_s, sample_s, timing, err);
+        status = sample(s, item, n, &phase, timing, err);
     }
     for (unsigned i = 0; status == RL_OK && i < n; i++)
         status = add(s, &item[i], &timing[i], err);

@@ -116,12 +116,10 @@ enum rl_status rl_measure_latency(struct rl_session *s, double budget_s, struct 
     RL_TRY(list(s, chase, &n, err));
     for (unsigned i = 0; i < n; i++) {
         struct rl_job job = {.name = s->label, .run = run, .arg = &chase[i], .sample_s = sample_s};
-        struct rl_sampling how = rl_session_sampling(s, budget_s / n, "latency");
-        struct rl_sampling_report report = {0};
+        const struct rl_phase phase = {.label = "latency", .budget_s = budget_s / n};
         struct rl_timing timing;
         rl_team_run(s->team, warm, &chase[i]);
-        RL_TRY(rl_sample(s->team, &job, 1, &how, &timing, &report, err));
-        rl_session_note(s, budget_s / n, &report);
+        RL_TRY(rl_session_sample(s, &phase, &job, 1, &timing, err));
         RL_TRY(add(s, &chase[i], &timing, err));
     }
     return RL_OK;

@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A phase ends early, but not before this share of its budget, once every spread is this small. */
+static const double least_share = 0.5;
+static const double steady_spread = 0.003;
+
 /* Shares of a thread count's budget. */
 static const double share_sweep = 0.07;
 static const double share_compute = 0.34;
@@ -47,12 +51,14 @@ static void progress(void *context, double fraction, const char *job)
     s->options->progress(s->options->context, s->planned_s > 0 ? done / s->planned_s : 0, label);
 }
 
-struct rl_sampling rl_session_sampling(struct rl_session *s, double budget_s, const char *label)
+static struct rl_sampling sampling_of(struct rl_session *s, const struct rl_phase *phase)
 {
     struct rl_sampling how = rl_sampling_default();
-    s->phase_s = budget_s;
-    s->label = label;
-    how.budget_s = budget_s;
+    s->phase_s = phase->budget_s;
+    s->label = phase->label;
+    how.budget_s = phase->budget_s;
+    how.least_s = least_share * phase->budget_s;
+    how.steady_spread = phase->trial ? 0 : steady_spread;
     how.min_repeats = 5;
     how.max_repeats = 2000;
     how.probe = true;
@@ -63,9 +69,8 @@ struct rl_sampling rl_session_sampling(struct rl_session *s, double budget_s, co
     return how;
 }
 
-void rl_session_note(struct rl_session *s, double budget_s, const struct rl_sampling_report *report)
+static void note_report(struct rl_session *s, const struct rl_sampling_report *report)
 {
-    s->done_s += budget_s;
     if (s->clock_min_hz <= 0 || report->clock_min_hz < s->clock_min_hz)
         s->clock_min_hz = report->clock_min_hz;
     if (report->clock_max_hz > s->clock_max_hz)
@@ -76,6 +81,39 @@ void rl_session_note(struct rl_session *s, double budget_s, const struct rl_samp
         s->nop_expected = report->nop_expected;
         s->clean_share = report->clean_share;
     }
+}
+
+/* Ceilings only grow: of two runs the faster saw more of the machine. */
+static void keep_better(struct rl_timing *timing, const struct rl_timing *again, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (again[i].per_cycle > timing[i].per_cycle)
+            timing[i] = again[i];
+}
+
+enum rl_status rl_session_sample(struct rl_session *s, const struct rl_phase *phase,
+                                 const struct rl_job *job, unsigned n, struct rl_timing *ret_timing,
+                                 struct rl_error *err)
+{
+    struct rl_sampling how = sampling_of(s, phase);
+    struct rl_sampling_report report = {0};
+    if (n == 0)
+        return RL_OK;
+    RL_TRY(rl_sample(s->team, job, n, &how, ret_timing, &report, err));
+    s->done_s += phase->budget_s;
+    note_report(s, &report);
+    if (!report.contended || phase->trial || s->options->mode == RL_MEASURE_QUICK)
+        return RL_OK;
+    struct rl_timing *again = calloc(n, sizeof *again);
+    if (!again)
+        return rl_fail(err, RL_ENOMEM, "no memory for a second try");
+    enum rl_status status = rl_sample(s->team, job, n, &how, again, &report, err);
+    if (status == RL_OK) {
+        note_report(s, &report);
+        keep_better(ret_timing, again, n);
+    }
+    free(again);
+    return status;
 }
 
 static enum rl_status make_images(struct rl_session *s, struct rl_error *err)

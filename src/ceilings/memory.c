@@ -149,48 +149,55 @@ static bool wanted(const struct rl_session *s, const char *level,
            kernel->pattern == RL_NT_TRIAD;
 }
 
+/* Working sets of a level to try. Some shared caches serve stores faster from a larger set and some
+ * guests get too little of one for it, so of these both are tried. */
+static unsigned list_sets(const struct rl_session *s, const char *level, size_t set[2])
+{
+    set[0] = rl_level_set_bytes(s, level);
+    set[1] = 2 * set[0];
+    bool shared_cache = rl_level_rank(level) > 2 && strcmp(level, "DRAM") != 0;
+    return shared_cache && (double)set[1] <= share_bytes(s, level) / 4 ? 2 : 1;
+}
+
+/* Variants of one pattern and working set stand together. */
 static enum rl_status list_items(struct rl_session *s, const char *level,
                                  struct rl_memory_item **ret_item, unsigned *ret_n,
                                  struct rl_error *err)
 {
     size_t n_kernel;
+    size_t set[2];
     const struct rl_memory_kernel *kernel = rl_memory_kernels(&n_kernel);
-    struct rl_memory_item *item = calloc(n_kernel, sizeof *item);
+    struct rl_memory_item *item = calloc(2 * n_kernel, sizeof *item);
     bool dram = strcmp(level, "DRAM") == 0;
+    unsigned warm = dram ? 0 : rl_level_rank(level) > 2 ? WARM_L3 : WARM_PRIVATE;
+    unsigned n_sets = list_sets(s, level, set);
     unsigned n = 0;
     if (!item)
         return rl_fail(err, RL_ENOMEM, "no memory for the list of kernels");
-    for (int pattern = 0; pattern < RL_PATTERN_COUNT; pattern++)
+    for (unsigned k = 0; k < RL_PATTERN_COUNT * n_sets; k++)
         for (size_t i = 0; i < n_kernel; i++)
-            if ((int)kernel[i].pattern == pattern && wanted(s, level, &kernel[i]))
-                item[n++] = (struct rl_memory_item){
-                    .kernel = &kernel[i],
-                    .session = s,
-                    .level = level,
-                    .set_bytes = rl_level_set_bytes(s, level),
-                    .rolling = dram,
-                    .warm = dram                       ? 0
-                            : rl_level_rank(level) > 2 ? WARM_L3
-                                                       : WARM_PRIVATE,
-                };
+            if (kernel[i].pattern == k / n_sets && wanted(s, level, &kernel[i]))
+                item[n++] = (struct rl_memory_item){.kernel = &kernel[i],
+                                                    .session = s,
+                                                    .level = level,
+                                                    .set_bytes = set[k % n_sets],
+                                                    .rolling = dram,
+                                                    .warm = warm};
     *ret_item = item;
     *ret_n = n;
     return RL_OK;
 }
 
 static enum rl_status sample(struct rl_session *s, struct rl_memory_item *item, unsigned n,
-                             double budget_s, struct rl_timing *timing, struct rl_error *err)
+                             const struct rl_phase *phase, struct rl_timing *timing,
+                             struct rl_error *err)
 {
     struct rl_job *job = calloc(n ? n : 1, sizeof *job);
     if (!job)
         return rl_fail(err, RL_ENOMEM, "no memory for the list of kernels");
-    struct rl_sampling how = rl_session_sampling(s, budget_s, item[0].level);
-    struct rl_sampling_report report = {0};
     for (unsigned i = 0; i < n; i++)
         job[i] = rl_memory_job(&item[i]);
-    enum rl_status status = rl_sample(s->team, job, n, &how, timing, &report, err);
-    if (status == RL_OK)
-        rl_session_note(s, budget_s, &report);
+    enum rl_status status = rl_session_sample(s, phase, job, n, timing, err);
     free(job);
     return status;
 }
@@ -200,17 +207,31 @@ static double bytes_per_s(const struct rl_memory_item *item, const struct rl_tim
     return timing->loops_per_s * rl_memory_pass_bytes(item);
 }
 
+/* Index of the fastest among item[from] and those behind it of the same pattern (and, if
+ * `same_set`, working set); the first one after them goes to ret_next. */
+static unsigned best_of(const struct rl_memory_item *item, unsigned n,
+                        const struct rl_timing *timing, unsigned from, bool same_set,
+                        unsigned *ret_next)
+{
+    unsigned best = from;
+    unsigned j = from + 1;
+    for (; j < n && item[j].kernel->pattern == item[from].kernel->pattern &&
+           (!same_set || item[j].set_bytes == item[from].set_bytes);
+         j++)
+        if (bytes_per_s(&item[j], &timing[j]) > bytes_per_s(&item[best], &timing[best]))
+            best = j;
+    *ret_next = j;
+    return best;
+}
+
+/* Keep the fastest variant of each pattern and working set; @return how many are left. */
 static unsigned keep_best(struct rl_memory_item *item, unsigned n, const struct rl_timing *timing)
 {
     unsigned kept = 0;
     for (unsigned i = 0; i < n;) {
-        unsigned best = i;
-        unsigned j = i + 1;
-        for (; j < n && item[j].kernel->pattern == item[i].kernel->pattern; j++)
-            if (bytes_per_s(&item[j], &timing[j]) > bytes_per_s(&item[best], &timing[best]))
-                best = j;
-        item[kept++] = item[best];
-        i = j;
+        unsigned next;
+        item[kept++] = item[best_of(item, n, timing, i, true, &next)];
+        i = next;
     }
     return kept;
 }
@@ -242,6 +263,8 @@ static enum rl_status add(struct rl_session *s, const struct rl_memory_item *ite
 enum rl_status rl_measure_level(struct rl_session *s, const char *level, double budget_s,
                                 struct rl_error *err)
 {
+    const struct rl_phase trial = {.label = level, .budget_s = 0.3 * budget_s, .trial = true};
+    const struct rl_phase phase = {.label = level, .budget_s = 0.7 * budget_s};
     struct rl_memory_item *item = NULL;
     unsigned n = 0;
     if (strcmp(level, "DRAM") != 0 && !level_size(s, level))
@@ -256,14 +279,18 @@ enum rl_status rl_measure_level(struct rl_session *s, const char *level, double 
     struct rl_timing *timing = calloc(n ? n : 1, sizeof *timing);
     enum rl_status status =
         timing ? RL_OK : rl_fail(err, RL_ENOMEM, "no memory for the list of kernels");
-    if (status == RL_OK && n)
-        status = sample(s, item, n, 0.3 * budget_s, timing, err);
-    if (status == RL_OK && n) {
+    if (status == RL_OK)
+        status = sample(s, item, n, &trial, timing, err);
+    if (status == RL_OK) {
         n = keep_best(item, n, timing);
-        status = sample(s, item, n, 0.7 * budget_s, timing, err);
+        status = sample(s, item, n, &phase, timing, err);
     }
-    for (unsigned i = 0; status == RL_OK && i < n; i++)
-        status = add(s, &item[i], &timing[i], err);
+    for (unsigned i = 0; status == RL_OK && i < n;) {
+        unsigned next;
+        unsigned best = best_of(item, n, timing, i, false, &next);
+        status = add(s, &item[best], &timing[best], err);
+        i = next;
+    }
     free(timing);
     free(item);
     return status;

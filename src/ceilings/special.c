@@ -153,17 +153,14 @@ static enum rl_status add_best(struct rl_session *s, const struct special_item *
 static enum rl_status sample(struct rl_session *s, double budget_s, struct special_item *item,
                              unsigned n, struct rl_timing *timing, struct rl_error *err)
 {
+    const struct rl_phase phase = {.label = "special functions", .budget_s = budget_s};
     struct rl_job *job = calloc(n ? n : 1, sizeof *job);
     if (!job)
         return rl_fail(err, RL_ENOMEM, "no memory for the list of special functions");
-    struct rl_sampling how = rl_session_sampling(s, budget_s, "special functions");
-    struct rl_sampling_report report = {0};
     for (unsigned i = 0; i < n; i++)
         job[i] = (struct rl_job){
             .name = item[i].special->symbol, .run = run, .arg = &item[i], .sample_s = sample_s};
-    enum rl_status status = n ? rl_sample(s->team, job, n, &how, timing, &report, err) : RL_OK;
-    if (status == RL_OK && n)
-        rl_session_note(s, budget_s, &report);
+    enum rl_status status = rl_session_sample(s, &phase, job, n, timing, err);
     free(job);
     return status;
 }

@@ -180,8 +180,7 @@ static enum rl_status sample_sets(struct rl_session *s, const double *set, unsig
     struct rl_memory_item item[MOST_KERNELS * MOST_POINTS];
     struct rl_job job[MOST_KERNELS * MOST_POINTS];
     struct rl_timing timing[MOST_KERNELS * MOST_POINTS];
-    struct rl_sampling how = rl_session_sampling(s, budget_s, "memory levels");
-    struct rl_sampling_report report;
+    const struct rl_phase phase = {.label = "memory levels", .budget_s = budget_s, .trial = true};
     for (unsigned i = 0; i < n * n_kernel; i++) {
         item[i] = (struct rl_memory_item){.kernel = kernel[i % n_kernel],
                                           .session = s,
@@ -190,8 +189,7 @@ static enum rl_status sample_sets(struct rl_session *s, const double *set, unsig
                                           .warm = 1};
         job[i] = rl_memory_job(&item[i]);
     }
-    RL_TRY(rl_sample(s->team, job, n * n_kernel, &how, timing, &report, err));
-    rl_session_note(s, budget_s, &report);
+    RL_TRY(rl_session_sample(s, &phase, job, n * n_kernel, timing, err));
     for (unsigned i = 0; i < n * n_kernel; i++) {
         double rate = timing[i].per_cycle * rl_memory_pass_bytes(&item[i]);
         if (i % n_kernel == 0 || rate > ret_rate[i / n_kernel])

@@ -16,6 +16,7 @@ enum {
     CALIBRATION_STEP = 4,
     TOP_SHARE = 20
 };
+static const double clock_quantile = 0.75;  /* readings are more often too low than too high */
 static const double clock_agreement = 0.01; /* relative; readings below are disturbed ones */
 static const double clock_steady = 0.005;   /* relative; a larger step is a change of clock */
 static const double near_s = 1e-3;          /* clock readings this close in time are as one */
@@ -324,7 +325,7 @@ static bool estimate_ranks(const struct sampler *s, unsigned j, unsigned from, u
     size_t top = x.n / TOP_SHARE > s->how->top ? x.n / TOP_SHARE : s->how->top;
     *ret_rate = rl_estimate_top(x.rate, x.n, top);
     *ret_per_cycle = rl_estimate_top(x.per_cycle, x.n, top);
-    t->clock_hz = rl_quantile(x.clock_hz, x.n, 0.5);
+    t->clock_hz = rl_quantile(x.clock_hz, x.n, clock_quantile);
     t->repeats = (unsigned)x.n;
     t->rejected += rejected;
     series_release(&x);
@@ -346,11 +347,11 @@ static bool estimate_shared(const struct sampler *s, unsigned j, struct rl_timin
 }
 
 /* Loops a cycle repeat far better than loops a second on a core whose clock wanders, so the rate is
- * loops a cycle at the run's reference clock. */
-static bool estimate_private(const struct sampler *s, unsigned j, double reference_hz,
-                             struct rl_timing *t)
+ * loops a cycle at the clock seen beside this job's own samples: wide vectors may lower it. */
+static bool estimate_private(const struct sampler *s, unsigned j, struct rl_timing *t)
 {
-    double sum = 0;
+    double per_cycle_sum = 0;
+    double rate_sum = 0;
     double squares = 0;
     double clock_sum = 0;
     double median = 0;
@@ -361,27 +362,27 @@ static bool estimate_private(const struct sampler *s, unsigned j, double referen
         if (!estimate_ranks(s, j, k, k + 1, t, &rate, &per_cycle))
             return false;
         double width = per_cycle.value * per_cycle.spread;
-        sum += per_cycle.value;
+        per_cycle_sum += per_cycle.value;
+        rate_sum += per_cycle.value * t->clock_hz;
         squares += width * width;
         median += rate.median;
         clock_sum += t->clock_hz;
         least_repeats = t->repeats < least_repeats ? t->repeats : least_repeats;
     }
-    t->per_cycle = sum / s->n_rank;
-    t->loops_per_s = sum * reference_hz;
-    t->time_s = sum > 0 ? s->n_rank / t->loops_per_s : 0;
-    t->spread = sum > 0 ? sqrt(squares) / sum : 0;
+    t->per_cycle = per_cycle_sum / s->n_rank;
+    t->loops_per_s = rate_sum;
+    t->time_s = rate_sum > 0 ? s->n_rank / rate_sum : 0;
+    t->spread = per_cycle_sum > 0 ? sqrt(squares) / per_cycle_sum : 0;
     t->median_s = median > 0 ? s->n_rank / median : 0;
     t->clock_hz = clock_sum / s->n_rank;
     t->repeats = least_repeats;
     return true;
 }
 
-static bool estimate_job(const struct sampler *s, unsigned j, double reference_hz,
-                         struct rl_timing *t)
+static bool estimate_job(const struct sampler *s, unsigned j, struct rl_timing *t)
 {
     *t = (struct rl_timing){.loops = s->loops[j]};
-    return s->job[j].shared ? estimate_shared(s, j, t) : estimate_private(s, j, reference_hz, t);
+    return s->job[j].shared ? estimate_shared(s, j, t) : estimate_private(s, j, t);
 }
 
 static bool all_steady(const struct sampler *s)
@@ -389,7 +390,7 @@ static bool all_steady(const struct sampler *s)
     enum { LEAST_FOR_STEADY = 16 };
     for (unsigned j = 0; j < s->n_job; j++) {
         struct rl_timing t;
-        if (s->repeats[j] < LEAST_FOR_STEADY || !estimate_job(s, j, 1, &t) || t.disturbed ||
+        if (s->repeats[j] < LEAST_FOR_STEADY || !estimate_job(s, j, &t) || t.disturbed ||
             t.spread > s->how->steady_spread)
             return false;
     }
@@ -504,7 +505,7 @@ static enum rl_status summarise(struct sampler *s, struct rl_timing *ret_timing,
     if (s->how->probe)
         report_probe(s, &report);
     for (unsigned j = 0; j < s->n_job; j++)
-        if (!estimate_job(s, j, report.clock_hz, &ret_timing[j]))
+        if (!estimate_job(s, j, &ret_timing[j]))
             return rl_fail(err, RL_ENOMEM, "no memory to evaluate samples");
     if (ret_report)
         *ret_report = report;

@@ -73,7 +73,7 @@ struct rl_timing {
     double loops_per_s; /**< of all ranks together (every rank's loop counts one) */
     double per_cycle;   /**< loops a core cycle and rank */
     double spread;      /**< relative half-width of a 95 % interval of the three above */
-    double clock_hz;    /**< median core clock beside the samples */
+    double clock_hz;    /**< core clock beside the samples, upper quartile */
     double median_s;    /**< median time of one loop over all samples, disturbed ones included */
     unsigned repeats;   /**< samples kept */
     unsigned rejected;  /**< samples thrown away: a rank lost its CPU, or (private jobs) the core
@@ -88,7 +88,7 @@ struct rl_sampling_report {
     double elapsed_s;
     unsigned rounds;
     double clock_min_hz, clock_max_hz; /**< 2 % and 98 % quantile of core clock readings */
-    double clock_hz;                   /**< median: the reference clock of private jobs */
+    double clock_hz;                   /**< median */
     double nop_per_cycle;              /**< 98 % quantile of the probe; 0 not probed */
     double nop_expected;               /**< what an undisturbed core would show */
     double clean_share;                /**< share of probes at 95 % of nop_expected or above */
