@@ -8,8 +8,6 @@
 
 #include "count/engine/engine.h"
 
-#define LAUNCHER "roofline-engine-launch"
-
 enum {
     HEAD_BYTES = 4096,
     ARGUMENTS_MAX = 1 << 20,
@@ -83,7 +81,7 @@ static void launcher_path(struct rle_text *text)
         length--;
     rle_text_add(text, rle_engine.object_path);
     text->length = length;
-    rle_text_add(text, LAUNCHER);
+    rle_text_add(text, RLE_LAUNCHER);
 }
 
 /* To the launcher, the program's own file would be another one. */

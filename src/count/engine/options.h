@@ -15,6 +15,9 @@
 /** The engine's file name, in ${libdir}/roofline/ when installed. */
 #define RLE_ENGINE_OBJECT "libroofline-engine.so"
 
+/** The launcher's, beside it; see launch/main.c. */
+#define RLE_LAUNCHER "roofline-engine-launch"
+
 #define RLE_OUTPUT_MAX 512
 
 enum rle_mode {

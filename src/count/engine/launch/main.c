@@ -115,6 +115,8 @@ static const char *find(const char *file)
     return file;
 }
 
+static const char shell[] = "/bin/sh";
+
 int main(int argc, char **argv)
 {
     struct image image;
@@ -133,6 +135,11 @@ int main(int argc, char **argv)
     else
         be_traced(file, &image);
     execve(file, argv + FIRST_ARGUMENT, environ);
+    if (errno == ENOEXEC) { /* a shell script without a first line that says so */
+        argv[FIRST_ARGUMENT - 1] = (char *)shell;
+        argv[FIRST_ARGUMENT] = (char *)file;
+        execve(shell, argv + FIRST_ARGUMENT - 1, environ);
+    }
     int reason = errno;
     fprintf(stderr, "roofline-engine: %s: %s\n", file, strerror(reason));
     return reason == ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
