@@ -354,18 +354,12 @@ static enum rl_status append_loops(struct builder *b, struct rl_error *err)
 
 /* --- regions --- */
 
-/* Executions of a piece inside region `r` or any nested in it. */
-static uint64_t inclusive_executions(const struct rl_result *result, uint32_t r, size_t piece)
+/* Whether region `inner` is `outer` or lies in it. */
+static bool is_within(const struct rl_result *result, uint32_t inner, uint32_t outer)
 {
-    uint64_t sum = 0;
-    for (uint32_t k = r; k < result->n_regions; k++) {
-        uint32_t at = k;
-        while (at > r && at != UINT32_MAX)
-            at = result->regions[at].parent;
-        if (at == r && result->regions[k].executions)
-            sum += result->regions[k].executions[piece];
-    }
-    return sum;
+    while (inner > outer && inner != UINT32_MAX)
+        inner = result->regions[inner].parent;
+    return inner == outer;
 }
 
 static struct rl_tally_region *need_region(struct rl_tally *tally, const char *name)
@@ -390,14 +384,18 @@ static bool is_recursive(const struct rl_result *result, uint32_t r)
     return false;
 }
 
+/* What ran inside region `r` or any nested in it; those come after it. */
 static enum rl_status sum_region(const struct rl_result *result, uint32_t r, struct sums *sums,
                                  struct rl_error *err)
 {
-    for (size_t i = 0; i < result->n_pieces; i++) {
-        uint64_t executions = inclusive_executions(result, r, i);
-        if (executions &&
-            !sum_bytes(sums, result->pieces[i].code, result->pieces[i].size, executions))
-            return no_memory(err);
+    for (uint32_t k = r; k < result->n_regions; k++) {
+        const uint64_t *executions = result->regions[k].executions;
+        if (!executions || !is_within(result, k, r))
+            continue;
+        for (size_t i = 0; i < result->n_pieces; i++)
+            if (executions[i] &&
+                !sum_bytes(sums, result->pieces[i].code, result->pieces[i].size, executions[i]))
+                return no_memory(err);
     }
     return RL_OK;
 }
