@@ -13,6 +13,9 @@ void rl_tally_release(struct rl_tally *tally)
         free(tally->region[i].name);
         rl_kernel_release(&tally->region[i].kernel);
     }
+    for (size_t i = 0; i < tally->n_line; i++)
+        free(tally->line[i].file);
+    free(tally->line);
     for (size_t i = 0; i < tally->n_note; i++)
         free(tally->note[i]);
     rl_kernel_release(&tally->program);

@@ -36,6 +36,19 @@ struct rl_tally_unit {
     struct rl_kernel kernel;
 };
 
+/** One source line of a function that matters, inlined lines included. A hint: optimisers mix
+ * lines.
+ */
+struct rl_tally_line {
+    uint32_t function; /**< unit index */
+    char *file;
+    unsigned line;
+    double instructions; /**< executed */
+    double flop;
+    double load_bytes;
+    double store_bytes;
+};
+
 /** All that ran while a region was open, in whatever function; nested regions included. */
 struct rl_tally_region {
     char *name;
@@ -49,6 +62,8 @@ struct rl_tally {
                                      loops ascending by function */
     size_t n_unit;
     size_t n_function;
+    struct rl_tally_line *line; /**< ascending by function, file, line; empty unless asked for */
+    size_t n_line;
     struct rl_tally_region *region;
     size_t n_region;
     struct rl_kernel program; /**< everything counted */
@@ -89,6 +104,7 @@ void rl_tally_traffic_of(const void *simulation, uint32_t n_levels, struct rl_ta
 
 struct rl_tally_options {
     bool loops;                             /**< find loops */
+    bool lines;                             /**< sum by source line */
     const char *debug_dir;                  /**< NULL: /usr/lib/debug */
     const struct rl_tally_traffic *traffic; /**< NULL: only what the core asks for is known */
 };

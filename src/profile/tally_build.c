@@ -6,6 +6,7 @@
 #include "profile/code.h"
 #include "profile/sums.h"
 #include "profile/tally.h"
+#include "profile/tally_lines.h"
 #include "profile/tally_traffic.h"
 
 #include <inttypes.h>
@@ -16,7 +17,7 @@
 struct builder {
     struct rl_tally *tally;
     struct code code;
-    bool loops;
+    bool loops, lines;
     struct rl_tally_unit *loop; /* [n_loop] parents are indices here until all are known */
     size_t n_loop;
     double executed_bytes; /* of code, over everything: what a function's share is of */
@@ -308,6 +309,8 @@ static enum rl_status tally_function(struct builder *b, struct function *f, stru
         return no_memory(err);
     RL_TRY(has_flow ? sum_flow(f, err) : sum_pieces(b, f, err));
     RL_TRY(add_function_unit(b, f, err));
+    if (b->lines && is_worth_a_look(b, f))
+        RL_TRY(tally_lines_add(b->tally, b->code.module[f->module], f->unit, &f->flow, err));
     return b->loops ? add_loop_units(b, f, err) : RL_OK;
 }
 
@@ -544,7 +547,9 @@ enum rl_status rl_tally_build(const char *const *file, size_t n_file,
                               struct rl_error *err)
 {
     struct rl_tally tally = {0};
-    struct builder b = {.tally = &tally, .loops = options ? options->loops : true};
+    struct builder b = {.tally = &tally,
+                        .loops = options ? options->loops : true,
+                        .lines = options && options->lines};
     enum rl_status status = build(&b, file, n_file, options ? options->debug_dir : NULL,
                                   options ? options->traffic : NULL, err);
     for (size_t i = 0; i < b.n_loop; i++)

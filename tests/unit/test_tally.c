@@ -235,6 +235,32 @@ static void loops_nest_and_hold_their_own_code_only(void **state)
     rl_tally_release(&tally);
 }
 
+/* Assembly in a C file has lines of whatever stood before it, or (some compilers) none. */
+static void lines_add_up_to_their_function(void **state)
+{
+    struct fixture *f = *state;
+    static struct result_image image;
+    struct rl_tally tally;
+    uint64_t counters[8];
+    kernel_image(f, &image);
+    kernel_counters(CALLS, counters);
+    image_counters(&image, 0, 0, counters, 8);
+    build(f, &image, &(struct rl_tally_options){.lines = true}, &tally);
+    if (!tally.n_line) {
+        rl_tally_release(&tally);
+        skip();
+    }
+    double flop = 0, loads = 0;
+    for (size_t i = 0; i < tally.n_line; i++) {
+        assert_true(tally.line[i].file && tally.line[i].line);
+        flop += tally.line[i].flop;
+        loads += tally.line[i].load_bytes;
+    }
+    assert_true(flop == rl_kernel_flop(&tally.unit[0].kernel).value);
+    assert_true(loads == tally.unit[0].kernel.load_bytes.value);
+    rl_tally_release(&tally);
+}
+
 static void regions_include_those_nested_in_them(void **state)
 {
     struct fixture *f = *state;
@@ -476,6 +502,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_function_has_its_operations_bytes_and_calls),
         cmocka_unit_test(loops_nest_and_hold_their_own_code_only),
+        cmocka_unit_test(lines_add_up_to_their_function),
         cmocka_unit_test(regions_include_those_nested_in_them),
         cmocka_unit_test(masks_and_string_instructions_are_pointed_out),
         cmocka_unit_test(simulated_traffic_goes_to_the_code_that_caused_it),
