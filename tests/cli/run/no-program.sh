@@ -1,0 +1,1 @@
+roofline run -m machine.json

@@ -1,0 +1,1 @@
+roofline run -- ./no-such-program

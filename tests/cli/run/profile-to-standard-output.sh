@@ -1,0 +1,1 @@
+roofline run -o - -- true
