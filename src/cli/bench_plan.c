@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum { MOST_CONFIGS = 1000, MOST_WORDS = 64 };
-static const double quick_budget_s = 0.5, default_budget_s = 1.0;
+static const double quick_budget_s = 0.5, default_budget_s = 0.8;
 
 struct bench_options bench_options_default(void)
 {
@@ -50,7 +50,7 @@ int bench_options_parse(const struct rl_command *command, struct bench_options *
         {RL_OPT_STRING, "threads", 't', "LIST", "thread counts; all = one a core (default all)",
          &o->threads, 0, 0},
         {RL_OPT_STRING, "sizes", 's', "LIST", "run at each of these sizes", &o->sizes, 0, 0},
-        {RL_OPT_DOUBLE, "budget", 0, "SECONDS", "time for each kernel (default 1)", &o->budget_s,
+        {RL_OPT_DOUBLE, "budget", 0, "SECONDS", "time for each kernel (default 0.8)", &o->budget_s,
          1e-3, 3600},
         {RL_OPT_STRING, "blas", 0, "PATH", "CBLAS library for gemm's variant blas", &o->blas, 0, 0},
         {RL_OPT_STRING, "machine", 'm', "FILE", "machine record (default: the cached one)",

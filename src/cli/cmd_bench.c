@@ -2,12 +2,15 @@
 #include "cli/bench_plan.h"
 #include "cli/options.h"
 #include "cli/progress.h"
+#include "cli/show.h"
 #include "cli/store.h"
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/unit.h"
+#include "cpu/cpu.h"
 #include "format/format.h"
+#include "topology/topology.h"
 #include "workload/bench.h"
 #include "workload/resources.h"
 
@@ -23,13 +26,14 @@ struct bench {
     struct bench_plan plan;
     struct rl_work_env env;
     struct rl_machine machine;
-    int *cpu; /* [n_cpu] allowed, one a core */
-    unsigned n_cpu;
+    struct rl_places places;
+    unsigned n_cpu; /* threads that "all" means */
     struct rl_profile profile;
     struct rl_progress progress;
     unsigned at; /* index of the config that runs */
     char label[96];
     unsigned n_failed;
+    bool named; /* the kernels were asked for by name */
 };
 
 static void list_workload(const struct rl_workload *workload, const struct rl_work_env *env)
@@ -93,17 +97,25 @@ static enum rl_status run_one(struct bench *b, unsigned i, struct rl_error *err)
     snprintf(b->label, sizeof b->label, "%s, %u thread%s", title, config->threads,
              config->threads == 1 ? "" : "s");
     rl_progress_update(&b->progress, (double)i / b->plan.n, b->label);
-    struct rl_bench_how how = {.cpu = b->cpu, .sampling = rl_sampling_default()};
+    int *cpu = calloc(config->threads, sizeof *cpu);
+    if (!cpu)
+        return rl_fail(err, RL_ENOMEM, "no memory for %u threads", config->threads);
+    enum rl_status status = rl_places_pick(&b->places, config->threads, cpu, err);
+    struct rl_bench_how how = {.cpu = cpu, .sampling = rl_sampling_default()};
     how.sampling.budget_s = b->options.budget_s;
     how.sampling.progress = on_progress;
     how.sampling.cancelled = rl_interrupted;
     how.sampling.context = b;
-    enum rl_status status = rl_bench_run(config, &how, &b->profile, err);
+    if (status == RL_OK)
+        status = rl_bench_run(config, &how, &b->profile, err);
+    free(cpu);
     if (status == RL_OK || status == RL_ECANCEL || b->plan.n == 1)
         return status;
-    rl_progress_end(&b->progress);
-    rl_warn("%s", err->text);
-    rl_progress_begin(&b->progress);
+    if (status != RL_EUNAVAIL || b->named) {
+        rl_progress_end(&b->progress);
+        rl_warn("%s", err->text);
+        rl_progress_begin(&b->progress);
+    }
     if (status != RL_EUNAVAIL)
         b->n_failed++;
     return rl_missing_add(&b->profile.missing, title, err->text, err);
@@ -169,16 +181,33 @@ static void print_table(const struct rl_profile *profile)
     }
 }
 
+/* Under the roof where there is one, else the bare figures. */
+static enum rl_status show(const struct bench *b, struct rl_error *err)
+{
+    struct rl_report report = {0};
+    if (b->machine.n_compute == 0 && b->machine.n_memory == 0) {
+        print_table(&b->profile);
+        rl_say("no roof to compare with: run 'roofline measure' first");
+        return RL_OK;
+    }
+    RL_TRY(rl_report_build(&b->machine, &b->profile, NULL, &report, err));
+    struct rl_render_options options = rl_show_options(NULL, false);
+    enum rl_status status = rl_show(rl_renderer_find("text"), &report, &options, NULL, err);
+    rl_report_release(&report);
+    return status;
+}
+
 static int finish(struct bench *b, enum rl_status status, struct rl_error *err)
 {
+    bool to_stdout = b->options.output && !strcmp(b->options.output, "-");
     if (status == RL_OK && b->options.output)
         status = rl_profile_write(b->options.output, &b->profile, err);
+    if (status == RL_OK && !to_stdout && b->profile.n_kernel)
+        status = show(b, err);
     if (status != RL_OK)
         return rl_report_error(err);
-    if (!b->options.output || strcmp(b->options.output, "-") != 0)
-        print_table(&b->profile);
-    if (b->options.output && strcmp(b->options.output, "-") != 0)
-        rl_say("profile written to %s; 'roofline report %s' explains it", b->options.output,
+    if (b->options.output && !to_stdout)
+        rl_say("profile written to %s; 'roofline report %s' draws it", b->options.output,
                b->options.output);
     return b->n_failed ? RL_EXIT_FAILED : RL_EXIT_DONE;
 }
@@ -194,17 +223,50 @@ static enum rl_status check_writable(const char *path, struct rl_error *err)
     return RL_OK;
 }
 
+/* Cores of the most capable kind; where the cgroup grants less, as many as it grants. */
+static unsigned usable_cores(const struct rl_machine *host, const struct rl_places *places)
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < places->n; i++)
+        n += places->cpu[i].kind == 0 && places->cpu[i].sibling == 0;
+    double quota = host->environment.cpu_quota;
+    if (quota > 0 && quota < n) {
+        rl_warn("the cgroup grants %.2g of %u cores: times are those of a throttled program", quota,
+                n);
+        n = quota < 1 ? 1 : (unsigned)quota;
+    }
+    return n;
+}
+
+/* The measured record of this machine if there is one, else what the system says of it. */
+static enum rl_status find_machine(struct bench *b, struct rl_machine *host, struct rl_error *err)
+{
+    if (b->options.machine)
+        return rl_machine_read(b->options.machine, &b->machine, err);
+    if (host->key && rl_store_load(host->key, &b->machine, NULL) == RL_OK)
+        return RL_OK;
+    b->machine = *host;
+    memset(host, 0, sizeof *host);
+    return RL_OK;
+}
+
 static enum rl_status find_resources(struct bench *b, struct rl_error *err)
 {
-    RL_TRY(rl_work_cpus(&b->cpu, &b->n_cpu, err));
-    RL_TRY(rl_work_isa_mask(getenv("ROOFLINE_ISA"), &b->env.isa_mask, err));
-    b->env.memory_bytes = rl_work_memory_available();
-    b->env.blas = b->options.blas;
-    if (b->options.machine) {
-        RL_TRY(rl_machine_read(b->options.machine, &b->machine, err));
-        b->env.machine = &b->machine;
+    const char *mask = getenv("ROOFLINE_ISA");
+    struct rl_cpu cpu;
+    struct rl_machine host = {0};
+    RL_TRY(rl_work_isa_mask(mask, &b->env.isa_mask, err));
+    RL_TRY(rl_cpu_detect(mask, &cpu, err));
+    enum rl_status status = rl_topology_detect(NULL, &cpu, &host, &b->places, err);
+    if (status == RL_OK) {
+        b->n_cpu = usable_cores(&host, &b->places);
+        status = find_machine(b, &host, err);
     }
-    return RL_OK;
+    rl_machine_release(&host);
+    b->env.memory_bytes = rl_memory_available(NULL);
+    b->env.blas = b->options.blas;
+    b->env.machine = &b->machine;
+    return status;
 }
 
 static int run(const struct rl_command *self, int argc, char **argv)
@@ -223,6 +285,7 @@ static int run(const struct rl_command *self, int argc, char **argv)
             status = check_writable(b.options.output, &err);
         if (status == RL_OK)
             status = bench_plan_build(&b.plan, &b.options, &args, &b.env, b.n_cpu, &err);
+        b.named = args.n > 0;
         rl_catch_interrupts();
         if (status == RL_OK)
             status = run_all(&b, &err);
@@ -232,7 +295,7 @@ static int run(const struct rl_command *self, int argc, char **argv)
     bench_options_release(&b.options);
     rl_profile_release(&b.profile);
     rl_machine_release(&b.machine);
-    free(b.cpu);
+    rl_places_release(&b.places);
     return exit_code;
 }
 

@@ -1,4 +1,5 @@
 /* From one traffic model to bytes at each level, given how large the caches are. */
+#include "base/unit.h"
 #include "workload/workload_internal.h"
 
 #include <stdio.h>
@@ -111,10 +112,12 @@ static const struct rl_work_step *find_step(const struct rl_work_traffic *t, dou
             return NULL;
         }
         if (step->holds_bytes < surely_streams * size) {
+            char set[24], room[24];
             snprintf(why, n_why,
-                     "the data it uses again (%.3g KiB) nearly fill the %s (%.3g KiB): "
-                     "what stays there is not predictable",
-                     step->holds_bytes / 1024, cache, size / 1024);
+                     "the data it uses again (%s) nearly fill the %s (%s): what stays there is not "
+                     "predictable",
+                     rl_format_size(set, sizeof set, (uint64_t)step->holds_bytes), cache,
+                     rl_format_size(room, sizeof room, (uint64_t)size));
             return NULL;
         }
     }

@@ -6,10 +6,33 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Bound by different things: arithmetic, memory, latency, a special function. Sizes are such that
+ * the naive forms end within the budget and the memory-bound ones exceed every cache. */
 const struct rl_bench_case rl_bench_standard[] = {
-    {.workload = "gemm", .setting = "variant=naive n=512", .quick = true},
-    {.workload = "gemm", .setting = "n=1024", .quick = true},
-    {.workload = "triad", .quick = true},
+    {"gemm", "variant=naive n=512", true},
+    {"gemm", "variant=tiled n=512", false},
+    {"gemm", "variant=vectorised n=2048", true},
+    {"gemm", "variant=vectorised n=2048 precision=fp32", false},
+    {"gemm", "variant=blas n=2048", false},
+    {"conv2d", "variant=direct", true},
+    {"conv2d", "variant=im2col", false},
+    {"conv2d", "variant=onednn", false},
+    {"conv2d", "variant=direct n=8 c=256 h=112 w=112 groups=256", true},
+    {"spmv", "variant=naive pattern=laplace27", false},
+    {"spmv", "variant=csr pattern=laplace27", true},
+    {"spmv", "variant=sell pattern=laplace27", false},
+    {"spmv", "variant=csr pattern=laplace5 precision=fp32", false},
+    {"stencil", "variant=naive shape=2d5", false},
+    {"stencil", "variant=vectorised shape=2d5", true},
+    {"stencil", "variant=blocked shape=3d7", false},
+    {"triad", "variant=vectorised", true},
+    {"triad", "variant=nontemporal", false},
+    {"axpy", "variant=vectorised", false},
+    {"dot", "variant=scalar", false},
+    {"dot", "variant=vectorised", false},
+    {"copy", "variant=vectorised", false},
+    {"exp", "variant=libm", false},
+    {"exp", "variant=libmvec", false},
 };
 const unsigned rl_n_bench_standard = RL_COUNT_OF(rl_bench_standard);
 

@@ -29,7 +29,6 @@ struct rl_bench_case {
     const char *workload;
     const char *setting; /**< "variant=naive n=512"; NULL: all defaults */
     bool quick;          /**< also in the quick set */
-    bool all_threads;    /**< on one thread as well as on all; else on all only */
 };
 
 extern const struct rl_bench_case rl_bench_standard[];

@@ -7,6 +7,7 @@
 #include "workload/plain.h"
 #include "workload/workload_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,6 +72,16 @@ static const struct rl_work_option options[] = {
     [OPT_DILATION] = SIZE_OPTION("dilation", "inputs from a tap to the next", 1, 1, 64),
     [OPT_GROUPS] = SIZE_OPTION("groups", "groups; as many as channels is depthwise", 1, 1, 1 << 20),
 };
+
+static void conv_label(const struct rl_work_config *config, char *out, size_t size)
+{
+    const struct rl_setting *set = config->setting;
+    unsigned long r = set[OPT_R].number, s = set[OPT_S].number, c = set[OPT_C].number;
+    if (set[OPT_GROUPS].number == c && c > 1)
+        snprintf(out, size, "%lux%lu depthwise", r, s);
+    else
+        snprintf(out, size, "%lux%lu c=%lu", r, s, c);
+}
 
 static enum rl_status conv_probe(const struct rl_work_config *config, struct rl_error *err)
 {
@@ -519,6 +530,7 @@ const struct rl_workload rl_workload_conv2d = {
     .n_precision = RL_COUNT_OF(precisions),
     .option = options,
     .n_option = RL_COUNT_OF(options),
+    .label = conv_label,
     .probe = conv_probe,
     .prepare = conv_prepare,
     .memory = conv_memory,

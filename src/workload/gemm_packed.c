@@ -34,7 +34,7 @@ void rl_gemm_plan_init(struct rl_gemm_plan *plan, const struct rl_work_env *env,
     plan->element = e;
     /* A sliver of B fills the L1 and A streams through: deeper blocks mean fewer passes over C. */
     plan->kc = round_down(least(l1 / (nr * e), 512), 8);
-    plan->mc = round_down(l2 * 3 / 4 / (plan->kc * e), mr);
+    plan->mc = round_down(l2 * 6 / 10 / (plan->kc * e), mr);
     plan->nc = round_down(l3_share / (plan->kc * e), nr);
 }
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RL_PLAIN_TILE 64 /**< edge of the blocks of gemm_tiled */
+#define RL_PLAIN_TILE 32 /**< edge of the blocks of gemm_tiled */
 
 /** Row-major C[rows from..to][n] = A·B, leading dimensions k, n, n. */
 typedef void rl_plain_gemm_fn(size_t from, size_t to, size_t n, size_t k, const void *a,

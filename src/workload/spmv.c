@@ -4,6 +4,7 @@
 #include "workload/sparse.h"
 #include "workload/workload_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,6 +69,16 @@ static const struct rl_work_option options[] = {
                     .help = "Matrix Market file to read instead",
                     .kind = RL_OPTION_TEXT},
 };
+
+static void spmv_label(const struct rl_work_config *config, char *out, size_t size)
+{
+    const char *path = config->setting[OPT_MATRIX].text;
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    snprintf(out, size, "%s",
+             slash  ? slash + 1
+             : path ? path
+                    : patterns[config->setting[OPT_PATTERN].number]);
+}
 
 static enum rl_status spmv_probe(const struct rl_work_config *config, struct rl_error *err)
 {
@@ -455,6 +466,7 @@ const struct rl_workload rl_workload_spmv = {
     .n_precision = RL_COUNT_OF(precisions),
     .option = options,
     .n_option = RL_COUNT_OF(options),
+    .label = spmv_label,
     .probe = spmv_probe,
     .prepare = spmv_prepare,
     .memory = spmv_memory,

@@ -4,6 +4,7 @@
 #include "workload/plain.h"
 #include "workload/workload_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { NAIVE, VECTORISED, BLOCKED };
@@ -52,6 +53,11 @@ static const struct rl_work_option options[] = {
                    .kind = RL_OPTION_CHOICE,
                    .choice = shapes},
 };
+
+static void stencil_label(const struct rl_work_config *config, char *out, size_t size)
+{
+    snprintf(out, size, "%s", shapes[config->setting[OPT_SHAPE].number]);
+}
 
 static size_t automatic_edge(const struct stencil *s)
 {
@@ -270,6 +276,7 @@ const struct rl_workload rl_workload_stencil = {
     .n_precision = RL_COUNT_OF(precisions),
     .option = options,
     .n_option = RL_COUNT_OF(options),
+    .label = stencil_label,
     .prepare = stencil_prepare,
     .memory = stencil_memory,
     .account = stencil_account,

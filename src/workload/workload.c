@@ -221,6 +221,11 @@ void rl_work_title(const struct rl_work_config *config, char *out, size_t size)
     int used =
         snprintf(out, size, "%s/%s %s", workload->name, workload->variant[config->variant].name,
                  rl_precision_name(config->precision));
+    char label[48] = "";
+    if (workload->label)
+        workload->label(config, label, sizeof label);
+    if (label[0] && used > 0 && (size_t)used < size)
+        used += snprintf(out + used, size - (size_t)used, " %s", label);
     for (unsigned i = 0; i < workload->n_option; i++)
         if (workload->option[i].is_size && config->setting[i].number && used > 0 &&
             (size_t)used < size)

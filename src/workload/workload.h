@@ -126,6 +126,10 @@ struct rl_workload {
     const struct rl_work_option *option;
     unsigned n_option; /**< <= RL_WORKLOAD_OPTIONS */
 
+    /** What tells configs apart in a picture beside variant, precision and size: "2d5". NULL:
+     * nothing. */
+    void (*label)(const struct rl_work_config *config, char *out, size_t size);
+
     /** RL_OK, or RL_EUNAVAIL with the reason why this variant cannot run here. NULL: always can. */
     enum rl_status (*probe)(const struct rl_work_config *config, struct rl_error *err);
 
@@ -182,8 +186,8 @@ int rl_work_option_index(const struct rl_workload *workload, const char *name);
 /** The number of option `name`; the option must exist. */
 uint64_t rl_work_number(const struct rl_work_config *config, const char *name);
 
-/** "gemm/vectorised fp64 n=1024": family, variant, precision and size unless chosen by itself.
- * `out` has room for `size` bytes. */
+/** "gemm/vectorised fp64 n=1024": family, variant, precision, label, and size unless chosen by
+ * itself. `out` has room for `size` bytes. */
 void rl_work_title(const struct rl_work_config *config, char *out, size_t size);
 
 /** A config ready to run. All-zero is releasable. */

@@ -1,0 +1,1 @@
+roofline bench conv2d --c 6 --groups 4 -t 1

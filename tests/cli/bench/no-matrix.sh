@@ -1,0 +1,1 @@
+roofline bench spmv --matrix nowhere.mtx -t 1
