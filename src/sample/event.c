@@ -54,6 +54,8 @@ enum rl_status event_hand_on(struct event_list *list, struct collector *collecto
 {
     size_t n = 0;
     enum rl_status status = RL_OK;
+    if (list->n == 0)
+        return RL_OK; /* an empty list may have no array, which qsort must not be handed */
     qsort(list->event, list->n, sizeof *list->event, by_time);
     while (n < list->n && list->event[n].time_ns <= until_ns && status == RL_OK) {
         status = hand_on(collector, &list->event[n], err);
