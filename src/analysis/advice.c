@@ -81,16 +81,25 @@ static enum rl_status append(struct rl_row *row, const char *id, const char *tex
     return RL_OK;
 }
 
-enum rl_status rl_advise(const struct rl_machine *machine, struct rl_row *row, struct rl_error *err)
+static enum rl_status ask(const struct rl_evidence *evidence, bool last_resort, struct rl_row *row,
+                          struct rl_error *err)
 {
-    struct rl_evidence evidence = gather(machine, row);
     const struct rl_rule *rule;
     for (size_t i = 0; (rule = rl_rule_at(i)) != NULL; i++) {
         char text[400];
         double gain = 0;
-        if (rule->speak(&evidence, text, sizeof text, &gain))
+        if (rule->last_resort == last_resort && rule->speak(evidence, text, sizeof text, &gain))
             RL_TRY(append(row, rule->id, text, gain, err));
     }
+    return RL_OK;
+}
+
+enum rl_status rl_advise(const struct rl_machine *machine, struct rl_row *row, struct rl_error *err)
+{
+    struct rl_evidence evidence = gather(machine, row);
+    RL_TRY(ask(&evidence, false, row, err));
+    if (row->n_advice == 0)
+        RL_TRY(ask(&evidence, true, row, err));
     if (row->n_advice > 1)
         qsort(row->advice, row->n_advice, sizeof *row->advice, by_gain);
     while (row->n_advice > MAX_ADVICE)

@@ -27,6 +27,7 @@ struct rl_rule {
     const char *id;
     const char *summary; /**< when it speaks, for the documentation */
     const char *source;  /**< where the rule comes from */
+    bool last_resort;    /**< speaks only when no other rule did */
     /**
      * @param text      [size] the sentence, without a full stop at the end; written when true is
      * returned.

@@ -223,6 +223,7 @@ static const struct rl_rule rules[] = {
     {.id = "compute.threads",
      .summary = "fewer threads than usable cores",
      .source = SOURCE_WILLIAMS,
+     .last_resort = true,
      .speak = more_threads},
     {.id = "compute.roof",
      .summary = "at four fifths of the roof or more",

@@ -140,7 +140,8 @@ static bool more_threads(const struct rl_evidence *e, char *text, size_t size, d
 static bool access_pattern(const struct rl_evidence *e, char *text, size_t size, double *ret_gain)
 {
     const double low = 0.5, high = 0.8;
-    if (!is_memory_bound(e) || e->memory->utilization < low || e->memory->utilization >= high)
+    if (!is_memory_bound(e) || strcmp(e->memory->level, "L1") == 0 ||
+        e->memory->utilization < low || e->memory->utilization >= high)
         return false;
     *ret_gain = 1 / e->memory->utilization;
     snprintf(
@@ -167,6 +168,7 @@ static const struct rl_rule rules[] = {
     {.id = "memory.threads",
      .summary = "one thread cannot draw the bandwidth that all cores can",
      .source = SOURCE_HAGER,
+     .last_resort = true,
      .speak = more_threads},
     {.id = "memory.pattern",
      .summary = "between half and four fifths of the bandwidth is reached",

@@ -122,6 +122,7 @@ static const struct rl_rule rules[] = {
     {.id = "latency.cause",
      .summary = "no resource is used for more than half of the time",
      .source = SOURCE_WILLIAMS,
+     .last_resort = true,
      .speak = latency},
     {.id = "latency.short",
      .summary = "calls of less than 10 microseconds",

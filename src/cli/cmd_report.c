@@ -191,9 +191,9 @@ static enum rl_status load(struct records *records, const struct request *r,
         RL_TRY(find_machine(records, err));
     const char *a = records->profile.machine_key, *b = records->machine.key;
     if (records->has_profile && a && b && strcmp(a, b) != 0)
-        rl_warn("the profile was taken on %s, the roof is that of %s",
-                records->profile.machine_name ? records->profile.machine_name : a,
-                records->machine.name ? records->machine.name : b);
+        rl_warn("the profile was taken on %s, the roof is that of %s (machines %s and %s)",
+                records->profile.machine_name ? records->profile.machine_name : "a machine",
+                records->machine.name ? records->machine.name : "a machine", a, b);
     return RL_OK;
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    MAX_ADVISED = 20, /* kernels with advice in words */
+    MAX_ADVISED = 12, /* kernels with advice in words */
     MAX_REASONS = 20,
     MAX_NAMED = 3, /* kernels named beside a reason they share */
     NAME_COLUMNS = 60,
@@ -185,19 +185,41 @@ static void put_advice(const struct page *page, size_t row, const struct rl_advi
     free(line);
 }
 
+/* A loop that is told the same as its function has nothing to add. */
+static bool repeats_its_function(const struct page *page, size_t i)
+{
+    const struct rl_row *row = &page->report->row[i];
+    for (size_t j = 0; row->kernel->group && j < i; j++) {
+        const struct rl_row *other = &page->report->row[j];
+        if (other->n_advice && strcmp(other->kernel->name, row->kernel->group) == 0 &&
+            strcmp(other->advice[0].id, row->advice[0].id) == 0)
+            return true;
+    }
+    return false;
+}
+
 void rl_page_advice(const struct page *page, size_t n_row)
 {
-    size_t n = 0;
+    const double worth_a_sentence = 0.01; /* of the time */
+    size_t said = 0, left = 0;
     for (size_t i = 0; i < n_row; i++) {
         const struct rl_row *row = &page->report->row[i];
-        if (row->n_advice && n == 0)
+        bool small = row->time_share > 0 && row->time_share < worth_a_sentence;
+        bool sums_up = row->kernel->kind == RL_KIND_PROGRAM && n_row > 1;
+        if (row->n_advice == 0 || sums_up || repeats_its_function(page, i))
+            continue;
+        left += row->n_advice - 1;
+        if (small || said == MAX_ADVISED) {
+            left++;
+            continue;
+        }
+        if (said++ == 0)
             fputs("\nWhat to do:\n", page->out);
-        for (size_t j = 0; j < row->n_advice && n < MAX_ADVISED; j++)
-            put_advice(page, i, &row->advice[j]);
-        n += row->n_advice > 0;
+        put_advice(page, i, &row->advice[0]);
     }
-    if (n > MAX_ADVISED)
-        fprintf(page->out, "and %zu more kernels, see -f json\n", n - MAX_ADVISED);
+    if (said && left)
+        fprintf(page->out, "and %zu more piece%s of advice, see -f json\n", left,
+                left == 1 ? "" : "s");
 }
 
 void rl_page_notes(const struct page *page)
