@@ -23,7 +23,7 @@
 #include "count/engine/launch/inject.h"
 #include "count/engine/options.h"
 
-enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126, USAGE = 2, FIRST_ARGUMENT = 4 };
+enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126, USAGE = 2, FIRST_ARGUMENT = 4, HEAD_BYTES = 4096 };
 
 extern char **environ;
 
@@ -83,6 +83,19 @@ static bool changes_user(const char *file)
     return stat(file, &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID));
 }
 
+/* Will the dynamic loader put the engine in if we do not? */
+static bool is_preloadable(const char *file)
+{
+    static const char loader[] = "ld-linux-x86-64.so.2";
+    char head[HEAD_BYTES];
+    FILE *f = fopen(file, "rb");
+    size_t n = f ? fread(head, 1, sizeof(head), f) : 0;
+    if (f)
+        fclose(f);
+    bool is_elf = n > SELFMAG && memcmp(head, ELFMAG, SELFMAG) == 0;
+    return !is_elf || memmem(head, n, loader, sizeof(loader));
+}
+
 /* The engine's variables; always an even number of them (environment.h). */
 static bool set_environment(const char *engine, const char *options)
 {
@@ -132,8 +145,8 @@ int main(int argc, char **argv)
         complain(file, "programs that change the user (setuid) cannot be counted");
     else if (!set_environment(engine, options))
         complain(file, "out of memory");
-    else
-        be_traced(file, &image);
+    else if (!be_traced(file, &image) && !is_preloadable(file))
+        complain(file, "it is static, and tracing it is not permitted here");
     execve(file, argv + FIRST_ARGUMENT, environ);
     if (errno == ENOEXEC) { /* a shell script without a first line that says so */
         argv[FIRST_ARGUMENT - 1] = (char *)shell;
