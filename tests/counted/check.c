@@ -1,7 +1,11 @@
 /* Runs a program under the counting engine and compares the FLOP of its functions with what the
- * program itself says they are: lines "function precision FLOP" on its standard output.
+ * program itself says they are: lines "function<tab>precision<tab>FLOP" on its standard output.
+ * The function "*" stands for all code of the program's own file; other functions are left out for
+ * programs whose name ends in "stripped".
  *
- * usage: check ENGINE PROGRAM [ARGUMENT…]      status 77: cannot run here, with the reason */
+ * usage: check ENGINE LAUNCHER|- PROGRAM [ARGUMENT…]
+ * LAUNCHER puts the engine into programs without a dynamic loader; "-": it is preloaded.
+ * Status 77: cannot run here, with the reason. */
 #include "profile/tally.h"
 
 #include <dirent.h>
@@ -17,19 +21,28 @@ static char folder[] = "/tmp/rl_counted_XXXXXX";
 static char *files[MOST_FILES];
 static size_t n_files;
 
+static void become(const char *engine, const char *launcher, char **argv)
+{
+    char options[128];
+    snprintf(options, sizeof options, "mode=count,output=%s/result", folder);
+    if (strcmp(launcher, "-") == 0) {
+        setenv("ROOFLINE_ENGINE", options, 1);
+        setenv("LD_PRELOAD", engine, 1);
+        execv(argv[0], argv);
+    } else {
+        execl(launcher, launcher, engine, options, argv[0], argv[0], (char *)NULL);
+    }
+    _exit(127);
+}
+
 /* Run under the engine, standard output to `output`. */
-static int run(const char *engine, char **argv, const char *output)
+static int run(const char *engine, const char *launcher, char **argv, const char *output)
 {
     pid_t child = fork();
     if (child == 0) {
-        char options[128];
-        snprintf(options, sizeof options, "mode=count,output=%s/result", folder);
-        setenv("ROOFLINE_ENGINE", options, 1);
-        setenv("LD_PRELOAD", engine, 1);
         if (!freopen(output, "w", stdout))
             _exit(126);
-        execv(argv[0], argv);
-        _exit(127);
+        become(engine, launcher, argv);
     }
     int status = 0;
     waitpid(child, &status, 0);
@@ -47,28 +60,40 @@ static void find_results(void)
         closedir(dir);
 }
 
-static double flop_of(const struct rl_tally *tally, const char *function, const char *precision)
+static bool is_own(const struct rl_tally *tally, const struct rl_tally_unit *unit,
+                   const char *program)
+{
+    return !strcmp(tally->module[unit->module].path, program);
+}
+
+static double flop_of(const struct rl_tally *tally, const char *program, const char *function,
+                      const char *precision)
 {
     enum rl_precision p;
     double sum = -1;
     for (size_t i = 0; rl_precision_from_name(precision, &p) && i < tally->n_function; i++) {
-        const struct rl_kernel *kernel = &tally->unit[i].kernel;
-        if (strcmp(kernel->name, function) != 0)
+        const struct rl_tally_unit *unit = &tally->unit[i];
+        if (strcmp(function, "*") ? strcmp(unit->kernel.name, function)
+                                  : !is_own(tally, unit, program))
             continue;
-        struct rl_value flop = rl_kernel_flop_of(kernel, p);
+        struct rl_value flop = rl_kernel_flop_of(&unit->kernel, p);
         sum = (sum < 0 ? 0 : sum) + (rl_known(flop) ? flop.value : 0);
     }
     return sum;
 }
 
-static int compare(const struct rl_tally *tally, const char *output)
+static int compare(const struct rl_tally *tally, const char *program, const char *output)
 {
-    char function[64], precision[16];
+    char function[128], precision[16];
     double expected;
     unsigned n = 0, wrong = 0;
+    size_t length = strlen(program);
+    bool stripped = length > 8 && !strcmp(program + length - 8, "stripped");
     FILE *file = fopen(output, "r");
-    while (file && fscanf(file, "%63s %15s %lf", function, precision, &expected) == 3) {
-        double found = flop_of(tally, function, precision);
+    while (file && fscanf(file, " %127[^\t]\t%15s\t%lf", function, precision, &expected) == 3) {
+        if (stripped && strcmp(function, "*") != 0)
+            continue;
+        double found = flop_of(tally, program, function, precision);
         n++;
         if (found != expected) {
             printf("%s: %.0f %s FLOP expected, %.0f counted\n", function, expected, precision,
@@ -97,10 +122,10 @@ int main(int argc, char **argv)
     struct rl_tally tally;
     struct rl_error err = {0};
     char output[64];
-    if (argc < 3 || !mkdtemp(folder))
+    if (argc < 4 || !mkdtemp(folder))
         return 2;
     snprintf(output, sizeof output, "%s/output", folder);
-    int status = run(argv[1], argv + 2, output);
+    int status = run(argv[1], argv[2], argv + 3, output);
     find_results();
     if (status) {
         printf("the program ended with status %d%s\n", status,
@@ -114,7 +139,7 @@ int main(int argc, char **argv)
     } else {
         for (size_t i = 0; i < tally.n_note; i++)
             printf("note: %s\n", tally.note[i]);
-        status = compare(&tally, output);
+        status = compare(&tally, argv[3], output);
         rl_tally_release(&tally);
     }
     clean_up(output);
