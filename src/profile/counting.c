@@ -113,6 +113,7 @@ struct launch {
     const char **argv, **env;
     size_t n_argv, n_env;
     char *preload, *variable;
+    char *injected[2];
 };
 
 static void launch_release(struct launch *l)
@@ -121,6 +122,8 @@ static void launch_release(struct launch *l)
     free(l->env);
     free(l->preload);
     free(l->variable);
+    free(l->injected[0]);
+    free(l->injected[1]);
 }
 
 static enum rl_status add(const char ***list, size_t *n, const char *text, struct rl_error *err)
@@ -148,6 +151,29 @@ static enum rl_status engine_options(const struct counting *c, const struct coun
     return RL_OK;
 }
 
+/* Interfaces that load a tool which a variable names, unless the user named one. */
+static const char *const injected[] = {"INTEL_LIBITTNOTIFY64", "NVTX_INJECTION64_PATH"};
+#define N_INJECTED (sizeof injected / sizeof *injected)
+
+static enum rl_status add_injected(const char *const *envp, const struct counting_options *o,
+                                   struct launch *l, struct rl_error *err)
+{
+    for (size_t i = 0; i < N_INJECTED; i++) {
+        size_t n = strlen(injected[i]);
+        bool is_set = false;
+        for (const char *const *e = envp; e && *e; e++)
+            is_set |= !strncmp(*e, injected[i], n) && (*e)[n] == '=';
+        if (is_set)
+            continue;
+        if (asprintf(&l->injected[i], "%s=%s", injected[i], o->markers) < 0) {
+            l->injected[i] = NULL;
+            return no_memory(err);
+        }
+        RL_TRY(add(&l->env, &l->n_env, l->injected[i], err));
+    }
+    return RL_OK;
+}
+
 /* The engine takes its variables out of the environment in pairs: where LD_PRELOAD stays, because
  * it names other objects too, another one keeps it company. */
 static enum rl_status build_environment(const char *const *envp, const struct counting_options *o,
@@ -155,19 +181,23 @@ static enum rl_status build_environment(const char *const *envp, const struct co
 {
     static const char preload[] = "LD_PRELOAD=";
     const char *before = "";
-    for (; envp && *envp; envp++) {
-        if (!strncmp(*envp, preload, sizeof preload - 1))
-            before = *envp + sizeof preload - 1;
+    const char *markers = o->markers ? o->markers : "";
+    for (const char *const *e = envp; e && *e; e++) {
+        if (!strncmp(*e, preload, sizeof preload - 1))
+            before = *e + sizeof preload - 1;
         else
-            RL_TRY(add(&l->env, &l->n_env, *envp, err));
+            RL_TRY(add(&l->env, &l->n_env, *e, err));
     }
-    if (asprintf(&l->preload, "%s%s%s%s", preload, o->engine, *before ? ":" : "", before) < 0 ||
+    if (asprintf(&l->preload, "%s%s%s%s%s%s", preload, o->engine, *markers ? ":" : "", markers,
+                 *before ? ":" : "", before) < 0 ||
         asprintf(&l->variable, "%s=%s", RLE_OPTIONS_ENV, l->options) < 0)
         return no_memory(err);
     RL_TRY(add(&l->env, &l->n_env, l->preload, err));
     RL_TRY(add(&l->env, &l->n_env, l->variable, err));
-    if (*before)
+    if (*before || *markers)
         RL_TRY(add(&l->env, &l->n_env, RLE_OPTIONS_ENV "_PAD=", err));
+    if (*markers)
+        RL_TRY(add_injected(envp, o, l, err));
     return add(&l->env, &l->n_env, NULL, err);
 }
 

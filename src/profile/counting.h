@@ -23,6 +23,9 @@ enum rl_status counting_probe(const char *engine, struct rl_error *err);
 struct counting_options {
     const char *engine;
     const char *launcher; /**< NULL: static programs cannot be counted */
+    /** librooflinesample.so, which lets the engine see regions marked for other tools; NULL: none.
+     */
+    const char *markers;
     enum rl_profile_traffic traffic;
     const struct rl_machine *machine; /**< whose caches are simulated; NULL: none can be */
     const char *scratch_dir;

@@ -150,6 +150,12 @@ static enum rl_status read_counts(struct session *s, const char *const *file, si
     return RL_OK;
 }
 
+/* The object that sees the markers of other tools is only put into programs that have any. */
+static bool uses_regions(const struct session *s)
+{
+    return s->options->regions && (!s->n_samples || s->samples[0].n_region);
+}
+
 /* With --count auto, being unable to count is a gap in the profile; on demand it is a failure. */
 static enum rl_status count(struct session *s, struct rl_error *err)
 {
@@ -166,6 +172,7 @@ static enum rl_status count(struct session *s, struct rl_error *err)
     struct counting_options how = {
         .engine = o->engine,
         .launcher = o->launcher,
+        .markers = uses_regions(s) ? o->preload : NULL,
         .traffic = o->traffic,
         .machine = o->machine,
         .scratch_dir = o->scratch_dir,

@@ -151,6 +151,22 @@ static void without_an_engine_there_is_time_and_a_reason(void **state)
                      RL_EUNAVAIL);
 }
 
+static void markers_of_other_tools_are_counted(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"likwid", "papi", "caliper", "nvtx2", "itt", "nvtx3"};
+    const char *argv[] = {PROGRAMS "markers", NULL};
+    struct rl_profile_options options = defaults();
+    struct rl_profile p = record(argv, &options);
+    assert_int_equal(p.exit_status, 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct rl_kernel *k = find(&p, RL_KIND_REGION, names[i]);
+        assert_true(k->time_s.value >= 0.001);
+        assert_int_equal(k->load_bytes.source, RL_SOURCE_COUNTED);
+    }
+    rl_profile_release(&p);
+}
+
 static void a_program_that_differs_from_run_to_run_is_named(void **state)
 {
     (void)state;
@@ -178,6 +194,7 @@ int main(void)
         cmocka_unit_test(a_single_pass_says_where_its_time_is_from),
         cmocka_unit_test(a_static_program_is_counted_by_the_launcher),
         cmocka_unit_test(without_an_engine_there_is_time_and_a_reason),
+        cmocka_unit_test(markers_of_other_tools_are_counted),
         cmocka_unit_test(a_program_that_differs_from_run_to_run_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
