@@ -70,8 +70,10 @@ static void detect_x86(const struct rl_cpu *cpu, struct rl_pmu_host *host)
     host->model = cpu->model;
     host->stepping = cpu->stepping;
     host->is_virtual = cpu->hypervisor[0] != '\0';
-    host->has_512 =
+    /* What is masked from us is not masked from the program. */
+    bool has_512 =
         cpu->isa[RL_ISA_AVX512] == RL_ISA_USABLE || cpu->isa[RL_ISA_AVX512] == RL_ISA_MASKED;
+    host->vector_bits = has_512 ? 512 : 256;
 }
 
 static bool has_capability(const struct rl_pmu_host *host)
@@ -139,7 +141,8 @@ void rl_pmu_host_detect(const char *root, const struct rl_cpu *cpu, struct rl_pm
     host.has_watchdog =
         read_number(&host, "/proc/sys/kernel/nmi_watchdog", 10, &number) && number == 1;
     host.is_privileged = has_capability(&host);
-    host.vector_bits = sve_bits(&host);
+    if (strcmp(host.maker, "arm") == 0)
+        host.vector_bits = sve_bits(&host);
     detect_build(&host);
     *ret = host;
 }

@@ -15,14 +15,14 @@ struct rl_pmu_host {
     unsigned family; /**< CPUID family, or MIDR_EL1 implementer */
     unsigned model;  /**< CPUID model, or MIDR_EL1 part */
     unsigned stepping;
-    bool has_512;       /**< 512-bit vectors are usable */
     bool has_paranoid;  /**< `paranoid` was readable; else the kernel has no perf_event */
     int paranoid;       /**< kernel.perf_event_paranoid */
     bool is_privileged; /**< CAP_PERFMON or CAP_SYS_ADMIN */
     bool has_smt;       /**< sibling threads are switched on */
     bool has_watchdog;  /**< the NMI watchdog holds a counter */
     bool is_virtual;
-    unsigned vector_bits; /**< of SVE; 0: none */
+    unsigned vector_bits; /**< widest vector in use: 256 or 512 on x86, the SVE length on Arm; 0:
+                             none or not known */
     char kernel[64];      /**< release */
     char microcode[24];
 };

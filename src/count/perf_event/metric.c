@@ -86,3 +86,9 @@ size_t rl_pmu_metric_find(const char *name)
         i++;
     return i;
 }
+
+bool rl_pmu_width_exists(const struct rl_pmu_metric *metric, unsigned vector_bits)
+{
+    return metric->kind != RL_PMU_FLOP || metric->widths != RL_PMU_512 || !vector_bits ||
+           vector_bits >= 512;
+}

@@ -52,4 +52,7 @@ extern const struct rl_pmu_metric rl_pmu_metric[RL_PMU_METRICS];
 /** Index of a metric by name, or RL_PMU_METRICS. */
 size_t rl_pmu_metric_find(const char *name);
 
+/** Can a processor with vectors of that many bits do what the metric counts? 0: not known. */
+bool rl_pmu_width_exists(const struct rl_pmu_metric *metric, unsigned vector_bits);
+
 #endif

@@ -261,8 +261,7 @@ static void find_gaps(struct planner *p, unsigned k)
         const struct rl_pmu_metric *m = &rl_pmu_metric[event->metric];
         const struct rl_pmu_ban *ban = rl_pmu_ban_find(p->table, core, event);
         has_row[event->metric] = true;
-        if (event->certainty == RL_PMU_NONE ||
-            (m->kind == RL_PMU_FLOP && m->widths == RL_PMU_512 && !p->host->has_512))
+        if (event->certainty == RL_PMU_NONE || !rl_pmu_width_exists(m, p->host->vector_bits))
             mark(p, k, event, RL_PMU_NO_ROW, event->note);
         else if (ban)
             mark(p, k, event, RL_PMU_BANNED, ban->reason);
