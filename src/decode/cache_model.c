@@ -333,7 +333,7 @@ static void put(struct rl_cache *c, uint32_t core, uint32_t k, uint32_t entry,
     uint32_t ways = c->level[k].ways;
     uint32_t at = set_find(spot.set, ways, entry >> 1);
     if (at != NOT_FOUND)
-        set_promote(spot.set, at, spot.set[at] | entry);
+        set_promote(spot.set, ways, at, spot.set[at] | entry);
     else
         evict(c, core, k, set_insert(spot.set, ways, entry), spot.group, flow);
 }
@@ -380,7 +380,7 @@ static uint32_t fetch(struct rl_cache *c, uint32_t core, uint32_t k, uint32_t li
         if (moves)
             set_drop(spot.set, level->ways, at);
         else
-            set_promote(spot.set, at, entry);
+            set_promote(spot.set, level->ways, at, entry);
         return moves ? entry & DIRTY : 0;
     }
     uint32_t dirty = 0;
@@ -424,7 +424,7 @@ static inline void touch(struct rl_cache *c, uint32_t core, uint32_t line, enum 
     uint32_t entry = spot.set[at];
     bool soiled = kind != RL_CACHE_LOAD && !(entry & DIRTY);
     if (at > 0)
-        set_promote(spot.set, at, entry);
+        set_promote(spot.set, c->level[0].ways, at, entry);
     if (!soiled)
         return;
     spot.set[0] = entry | DIRTY;

@@ -6,7 +6,9 @@
 
 #include <stdint.h>
 #include <string.h>
-#ifdef __SSE2__
+#if defined(__AVX512F__) && defined(__AVX512VL__)
+#include <immintrin.h>
+#elif defined(__SSE2__)
 #include <emmintrin.h>
 #endif
 
@@ -14,12 +16,25 @@ enum { DIRTY = 1 };
 #define EMPTY     UINT32_MAX /* an entry without a line */
 #define NOT_FOUND UINT32_MAX
 
-/* Place of a line, or NOT_FOUND. `set` is aligned to 16 bytes and EMPTY from `ways` to the next
- * multiple of four. */
+/* Place of a line, or NOT_FOUND. `set` is aligned to its stride (4, 8, 16 or 32 entries), and EMPTY
+ * from `ways` to the stride. */
 static inline uint32_t set_find(const uint32_t *set, uint32_t ways, uint32_t line)
 {
     uint32_t wanted = line << 1 | DIRTY;
-#ifdef __SSE2__
+#if defined(__AVX512F__) && defined(__AVX512VL__)
+    if (ways > 8 && ways <= 16) {
+        __m512i all = _mm512_or_si512(_mm512_load_si512(set), _mm512_set1_epi32(DIRTY));
+        uint32_t equal = _mm512_cmpeq_epi32_mask(all, _mm512_set1_epi32((int)wanted));
+        return equal ? (uint32_t)__builtin_ctz(equal) : NOT_FOUND;
+    }
+    if (ways > 4 && ways <= 8) {
+        __m256i all = _mm256_or_si256(_mm256_load_si256((const __m256i *)(const void *)set),
+                                      _mm256_set1_epi32(DIRTY));
+        uint32_t equal = _mm256_cmpeq_epi32_mask(all, _mm256_set1_epi32((int)wanted));
+        return equal ? (uint32_t)__builtin_ctz(equal) : NOT_FOUND;
+    }
+#endif
+#if defined(__SSE2__)
     const __m128i key = _mm_set1_epi32((int)wanted);
     const __m128i dirty = _mm_set1_epi32(DIRTY);
     for (uint32_t i = 0; i < ways; i += 4) {
@@ -50,9 +65,27 @@ static inline void set_shift(uint32_t *set, uint32_t n)
         set[n] = set[n - 1];
 }
 
-/* Make the entry at place `at` the most recent, with the given value. */
-static inline void set_promote(uint32_t *set, uint32_t at, uint32_t entry)
+/* Make the entry at place `at` the most recent, with the given value. Entries before it move down
+ * one place; without a branch where one vector holds the set. */
+static inline void set_promote(uint32_t *set, uint32_t ways, uint32_t at, uint32_t entry)
 {
+#if defined(__AVX512F__) && defined(__AVX512VL__)
+    if (ways > 8 && ways <= 16) {
+        __m512i all = _mm512_load_si512(set);
+        __m512i down = _mm512_alignr_epi32(all, _mm512_set1_epi32((int)entry), 15);
+        __mmask16 moved = (__mmask16)((2u << at) - 1);
+        _mm512_store_si512(set, _mm512_mask_mov_epi32(all, moved, down));
+        return;
+    }
+    if (ways > 4 && ways <= 8) {
+        __m256i all = _mm256_load_si256((const __m256i *)(const void *)set);
+        __m256i down = _mm256_alignr_epi32(all, _mm256_set1_epi32((int)entry), 7);
+        __mmask8 moved = (__mmask8)((2u << at) - 1);
+        _mm256_store_si256((__m256i *)(void *)set, _mm256_mask_mov_epi32(all, moved, down));
+        return;
+    }
+#endif
+    (void)ways;
     set_shift(set, at);
     set[0] = entry;
 }
@@ -61,7 +94,7 @@ static inline void set_promote(uint32_t *set, uint32_t at, uint32_t entry)
 static inline uint32_t set_insert(uint32_t *set, uint32_t ways, uint32_t entry)
 {
     uint32_t victim = set[ways - 1];
-    set_promote(set, ways - 1, entry);
+    set_promote(set, ways, ways - 1, entry);
     return victim;
 }
 

@@ -9,7 +9,8 @@
  *
  * Output: "status N", "level L BYTES ERROR READS ALLOCATES WRITEBACKS NT" (bytes),
  * "function NAME L1 L2 L3 E1 E2 E3", "records N", "lost N", "skipped N", "waits N", "processes N",
- * "threads N", "sampled N", "wall SECONDS", "cpu SECONDS" (program and model together). */
+ * "threads N", "sampled N", "malformed N", "wall SECONDS", "model-cpu SECONDS",
+ * "program-cpu SECONDS". */
 #include <elf.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -277,9 +278,9 @@ int main(int argc, char **argv)
            "\nprocesses %u\nthreads %u\nsampled %d\nmalformed %" PRIu64 "\n",
            summary.records, summary.channel.lost, summary.channel.skipped, summary.channel.waits,
            summary.channel.processes, summary.channel.threads, summary.sampled, summary.malformed);
-    printf("wall %.3f\ncpu %.3f\n", wall_s,
-           seconds(own.ru_utime) + seconds(own.ru_stime) + seconds(children.ru_utime) +
-               seconds(children.ru_stime));
+    printf("wall %.3f\nmodel-cpu %.3f\nprogram-cpu %.3f\n", wall_s,
+           seconds(own.ru_utime) + seconds(own.ru_stime),
+           seconds(children.ru_utime) + seconds(children.ru_stime));
     free(sum);
     for (size_t i = 0; i < n_functions; i++)
         free(functions[i].sum);

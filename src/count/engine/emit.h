@@ -110,6 +110,11 @@ unsigned rle_scratch_take(struct rle_emit *e, const struct rle_superblock *sb, u
  * Take scratch registers first; the saving itself needs rax for a moment and gives it back. */
 void rle_flags_take(struct rle_emit *e, const struct rle_superblock *sb, unsigned i);
 
+/** The saving and restoring themselves, for cold parts of their own. Not nested, and not where
+ * rle_flags_take has saved them. */
+void rle_flags_save(struct rle_emit *e);
+void rle_flags_restore(struct rle_emit *e);
+
 /** Undo what was taken at the current point; the translator calls it after `before`. A cold path
  * that does not return to the hot one must not need it. */
 void rle_point_release(struct rle_emit *e);

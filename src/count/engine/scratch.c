@@ -37,11 +37,8 @@ unsigned rle_scratch_take(struct rle_emit *e, const struct rle_superblock *sb, u
     return reg;
 }
 
-void rle_flags_take(struct rle_emit *e, const struct rle_superblock *sb, unsigned i)
+void rle_flags_save(struct rle_emit *e)
 {
-    if ((sb->points[i].dead_flags & RLE_ARITH_FLAGS) == RLE_ARITH_FLAGS || e->flags_saved)
-        return;
-    e->flags_saved = true;
     rle_emit_store_tb(e, RLE_RAX, RLE_TB_FLAGS);
     rle_emit_1(e, OP_LAHF);
     rle_emit_bytes(e, seto_al, sizeof(seto_al));
@@ -49,15 +46,27 @@ void rle_flags_take(struct rle_emit *e, const struct rle_superblock *sb, unsigne
     rle_emit_load_tb(e, RLE_RAX, RLE_TB_FLAGS);
 }
 
+void rle_flags_restore(struct rle_emit *e)
+{
+    rle_emit_store_tb(e, RLE_RAX, RLE_TB_FLAGS);
+    rle_emit_load_tb(e, RLE_RAX, RLE_TB_FLAGS2);
+    rle_emit_bytes(e, add_al_127, sizeof(add_al_127));
+    rle_emit_1(e, OP_SAHF);
+    rle_emit_load_tb(e, RLE_RAX, RLE_TB_FLAGS);
+}
+
+void rle_flags_take(struct rle_emit *e, const struct rle_superblock *sb, unsigned i)
+{
+    if ((sb->points[i].dead_flags & RLE_ARITH_FLAGS) == RLE_ARITH_FLAGS || e->flags_saved)
+        return;
+    e->flags_saved = true;
+    rle_flags_save(e);
+}
+
 void rle_point_release(struct rle_emit *e)
 {
-    if (e->flags_saved) {
-        rle_emit_store_tb(e, RLE_RAX, RLE_TB_FLAGS);
-        rle_emit_load_tb(e, RLE_RAX, RLE_TB_FLAGS2);
-        rle_emit_bytes(e, add_al_127, sizeof(add_al_127));
-        rle_emit_1(e, OP_SAHF);
-        rle_emit_load_tb(e, RLE_RAX, RLE_TB_FLAGS);
-    }
+    if (e->flags_saved)
+        rle_flags_restore(e);
     for (unsigned s = 0; s < e->n_spilled; s++)
         rle_emit_load_tb(e, e->spill_reg[s], RLE_TB_SCRATCH0 + s * SLOT_BYTES);
     e->flags_saved = false;

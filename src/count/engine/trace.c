@@ -153,6 +153,12 @@ static void go_deaf(struct rle_trace_slot *slot)
             slot->wanted[w][grain] = 0;
 }
 
+static void forget_last(struct rle_trace_slot *slot)
+{
+    for (unsigned class = 0; class < RLE_TRACE_CLASSES; class ++)
+        slot->last[class] = 0;
+}
+
 static void begin_slot(void *area, uint32_t thread)
 {
     if (!trace.ring[thread])
@@ -176,6 +182,7 @@ static void begin_slot(void *area, uint32_t thread)
     trace.slot[thread] = index;
     slot->process = trace.process_index;
     slot->thread = thread;
+    forget_last(slot);
     rle_trace_begin(slot, ring);
     rle_trace_want(slot, __atomic_load_n(&header->classes, __ATOMIC_ACQUIRE));
     rle_trace_set_state(&header->slot_state[index], RLE_TRACE_IN_USE);
@@ -295,6 +302,7 @@ static void string_operands(const struct rle_thread *thread, struct rle_trace_sl
     uint64_t at_rdi = (uint32_t)slot->staged[1];
     if (count == 0)
         return;
+    forget_last(slot);
     if (at_rsi)
         write_string(thread, slot, at_rsi, rsi, count);
     if (at_rdi)
@@ -342,8 +350,11 @@ static void gather(struct rle_trace_slot *slot)
     for (unsigned i = 0; i < g.count; i++) {
         uint64_t at = slot->staged[2] + (uint64_t)(index_at(slot, g, i) * g.scale);
         bool wanted = slot->wanted[0][at >> RLE_TRACE_GRAIN_SHIFT & (RLE_TRACE_GRAINS - 1)];
-        if ((all || wanted) && is_enabled(slot, g, i))
-            write_record(slot, at, slot->staged[1], 1);
+        if (!(all || wanted) || !is_enabled(slot, g, i))
+            continue;
+        slot->last[at / RLE_TRACE_LINE % RLE_TRACE_CLASSES] = 0;
+        slot->last[(at / RLE_TRACE_LINE + 1) % RLE_TRACE_CLASSES] = 0;
+        write_record(slot, at, slot->staged[1], 1);
     }
 }
 
@@ -365,6 +376,7 @@ static void callout(void *area)
 const struct rle_instrument rle_instrument_sampled = {
     .name = "traffic",
     .plan = rle_trace_plan_sampled,
+    .enter = rle_trace_enter,
     .before = rle_trace_before_sampled,
     .thread_begin = begin_slot,
     .thread_end = thread_end,
@@ -375,7 +387,7 @@ const struct rle_instrument rle_instrument_sampled = {
 const struct rle_instrument rle_instrument_full = {
     .name = "full",
     .plan = rle_trace_plan_full,
-    .enter = rle_trace_enter_full,
+    .enter = rle_trace_enter,
     .before = rle_trace_before_full,
     .thread_begin = begin_slot,
     .thread_end = thread_end,

@@ -55,7 +55,7 @@ struct rle_emit;
 unsigned rle_trace_plan_sampled(const struct rle_superblock *sb);
 void rle_trace_before_sampled(struct rle_emit *e, const struct rle_superblock *sb, unsigned i);
 unsigned rle_trace_plan_full(const struct rle_superblock *sb);
-void rle_trace_enter_full(struct rle_emit *e, const struct rle_superblock *sb);
+void rle_trace_enter(struct rle_emit *e, const struct rle_superblock *sb);
 void rle_trace_before_full(struct rle_emit *e, const struct rle_superblock *sb, unsigned i);
 
 /* ---- trace_plan.c for trace_emit.c ---- */
@@ -75,6 +75,11 @@ struct rle_trace_cluster {
     uint8_t index;  /**< RLE_REG_NONE: none */
     uint8_t scale;
     bool thread_local_segment; /**< relative to the fs base */
+    bool unpredictable; /**< its address was loaded from memory: a branch on it would often be
+                             taken by surprise */
+    bool writes;        /**< some access of it stores */
+    bool always;        /**< must be recorded even if the line was the last one: atomic or
+                             non-temporal */
 };
 
 struct rle_trace_plan {

@@ -6,6 +6,7 @@
 #include "count/engine/emit.h"
 #include "count/engine/engine.h"
 #include "count/engine/trace.h"
+#include "count/engine/trace_emit.h"
 
 /* Encodings: Intel SDM volume 2. */
 enum {
@@ -19,13 +20,15 @@ enum {
     REX_B = 1,
     OP_ESCAPE = 0x0F,
     OP_MOVZX_8 = 0xB6,
-    OP_MOVZX_16 = 0xB7,
     OP_MOV_STORE_IMM = 0xC7,
     OP_CMP_IMM8_8 = 0x80,
     CMP_DIGIT = 7,
     OP_JRCXZ = 0xE3,
     OP_RDFSBASE = 0xAE,
     OP_MOV_LOAD = 0x8B,
+    OP_MOV_STORE = 0x89,
+    OP_CMP_LOAD = 0x3B,
+    OP_BT = 0xA3,
     VEX3 = 0xC4,
     OP_RORX = 0xF0,
     SIB_DISP32 = 0x25, /* no base, no index */
@@ -33,26 +36,23 @@ enum {
     MOD_DISP32 = 0x80,
     MOD_DISP8 = 0x40,
     RM_SIB = 4,
-    EVEX = 0x62,
     CPUID_FEATURES = 7,
     CPUID_EBX_BMI2 = 1 << 8,
 };
 
-enum { RECORD = sizeof(struct rle_trace_record), RING_REG = 0 /* resident number of the cursor */ };
+enum { RECORD = sizeof(struct rle_trace_record) };
 
 static struct {
     struct rle_trace_plan plan;
-    unsigned next;                        /* cluster of the plan */
-    uint32_t pending;                     /* full: bytes of records behind the cursor register */
-    const struct rle_superblock *scanned; /* a scan was staged in front of its instruction … */
-    unsigned scanned_at;                  /* … with this index */
-    uint64_t scanned_sites;
-    bool room_checked; /* full: in this block */
-    int has_bmi2;      /* 0 unknown, 1 yes, -1 no */
+    unsigned next;    /* cluster of the plan */
+    uint32_t pending; /* full: bytes of records behind the cursor register */
+    /* Full: the resident register holds the cursor. Sampled: the first one is for addresses, and
+     * the second one the cursor, for records without a branch. */
+    bool in_order;
+    bool room_checked;  /* in this block … */
+    bool writes_cursor; /* … which moves the cursor register */
+    int has_bmi2;       /* 0 unknown, 1 yes, -1 no */
 } emission;
-
-#define AREA(field)                                                                                \
-    (RLE_TB_INSTRUMENT + (uint32_t) __builtin_offsetof(struct rle_trace_slot, field))
 
 static uint16_t bit(unsigned reg)
 {
@@ -73,8 +73,7 @@ static bool has_bmi2(void)
 /* ---- instructions that emit.h does not have ---- */
 
 /* modrm and sib of gs:[index + disp32], or of gs:[disp32] without one */
-static void thread_table_operand(struct rle_emit *e, unsigned reg_field, unsigned index,
-                                 uint32_t disp)
+void rle_trace_thread_operand(struct rle_emit *e, unsigned reg_field, unsigned index, uint32_t disp)
 {
     if (index == RLE_REG_NONE) {
         rle_emit_1(e, RM_SIB | (reg_field & 7) << 3);
@@ -93,18 +92,18 @@ static void emit_cmp_table(struct rle_emit *e, unsigned index, uint32_t disp)
     rle_emit_1(e, PREFIX_GS);
     rle_emit_1(e, REX | (index != RLE_REG_NONE && index >= 8 ? REX_B : 0));
     rle_emit_1(e, OP_CMP_IMM8_8);
-    thread_table_operand(e, CMP_DIGIT, index, disp);
+    rle_trace_thread_operand(e, CMP_DIGIT, index, disp);
     rle_emit_1(e, 0);
 }
 
-/* movzx ecx, byte gs:[index + disp] */
-static void emit_rcx_table(struct rle_emit *e, unsigned index, uint32_t disp)
+/* movzx reg32, byte gs:[index + disp] */
+static void emit_table_byte(struct rle_emit *e, unsigned reg, unsigned index, uint32_t disp)
 {
     rle_emit_1(e, PREFIX_GS);
-    rle_emit_1(e, REX | (index != RLE_REG_NONE && index >= 8 ? REX_B : 0));
+    rle_emit_1(e, REX | (index != RLE_REG_NONE && index >= 8 ? REX_B : 0) | (reg >= 8 ? REX_R : 0));
     rle_emit_1(e, OP_ESCAPE);
     rle_emit_1(e, OP_MOVZX_8);
-    thread_table_operand(e, RLE_RCX, index, disp);
+    rle_trace_thread_operand(e, reg, index, disp);
 }
 
 /* movzx reg32, low byte of reg */
@@ -158,7 +157,7 @@ static void emit_fs_base(struct rle_emit *e, unsigned reg)
     rle_emit_1(e, PREFIX_FS);
     rle_emit_1(e, REX_W | (reg >= 8 ? REX_R : 0));
     rle_emit_1(e, OP_MOV_LOAD);
-    thread_table_operand(e, reg, RLE_REG_NONE, 0);
+    rle_trace_thread_operand(e, reg, RLE_REG_NONE, 0);
 }
 
 /* ---- addresses ---- */
@@ -198,7 +197,7 @@ static uint32_t table_of(const struct rle_trace_cluster *c)
 
 /* ---- calls into the engine ---- */
 
-static void stage(struct rle_emit *e, enum rle_trace_request request, uint64_t argument)
+void rle_trace_stage(struct rle_emit *e, enum rle_trace_request request, uint64_t argument)
 {
     enum { WORD = sizeof(uint32_t) };
     rle_emit_store_tb_imm32(e, AREA(staged[0]), request);
@@ -209,15 +208,18 @@ static void stage(struct rle_emit *e, enum rle_trace_request request, uint64_t a
 
 static unsigned cursor_register(const struct rle_superblock *sb)
 {
-    return sb->n_resident ? sb->resident[RING_REG] : RLE_REG_NONE;
+    if (emission.in_order)
+        return sb->n_resident ? sb->resident[0] : RLE_REG_NONE;
+    return sb->n_resident > 1 ? sb->resident[1] : RLE_REG_NONE;
 }
 
-/* Full mode: let memory know the records behind the cursor register. */
+/* Let memory know the records behind the cursor register. */
 static void commit(struct rle_emit *e, unsigned cursor)
 {
-    if (cursor == RLE_REG_NONE || emission.pending == 0)
+    if (cursor == RLE_REG_NONE)
         return;
-    rle_emit_lea(e, cursor, cursor, RLE_REG_NONE, 0, (int32_t)emission.pending);
+    if (emission.pending)
+        rle_emit_lea(e, cursor, cursor, RLE_REG_NONE, 0, (int32_t)emission.pending);
     rle_emit_store_tb(e, cursor, AREA(cursor));
     emission.pending = 0;
 }
@@ -229,152 +231,10 @@ static void call(struct rle_emit *e, unsigned cursor)
         rle_emit_load_tb(e, cursor, AREA(cursor));
 }
 
-static const struct rle_superblock_block *block_of(const struct rle_superblock *sb, unsigned i)
+void rle_trace_call(struct rle_emit *e, const struct rle_superblock *sb)
 {
-    unsigned b = 0;
-    while (b + 1 < sb->n_blocks && sb->blocks[b + 1].first <= i)
-        b++;
-    return &sb->blocks[b];
-}
-
-static struct rle_trace_site site_of(const struct rle_superblock *sb, unsigned i,
-                                     const struct rle_mem *m)
-{
-    const struct rle_superblock_block *block = block_of(sb, i);
-    uint8_t kind = !(m->access & RLE_WRITE)        ? RLE_TRACE_LOAD
-                   : sb->insns[i].attrs & RLE_A_NT ? RLE_TRACE_NT_STORE
-                   : m->access & RLE_READ          ? RLE_TRACE_UPDATE
-                                                   : RLE_TRACE_STORE;
-    return (struct rle_trace_site){.block = block->record,
-                                   .size = m->size,
-                                   .insn = (uint16_t)(i - block->first),
-                                   .kind = kind};
-}
-
-/* The sites of a repeated string instruction: that at rsi in the high half, that at rdi in the low.
- */
-static uint64_t string_sites(const struct rle_superblock *sb, unsigned i)
-{
-    const struct rle_insn *insn = &sb->insns[i];
-    uint64_t sites = 0;
-    for (unsigned k = 0; k < insn->n_mem && k < RLE_MEM_MAX; k++) {
-        const struct rle_mem *m = &insn->mem[k];
-        if (m->segment != RLE_SEG_NONE || insn->attrs & RLE_A_ADDR32) {
-            rle_trace_skip();
-            continue;
-        }
-        struct rle_trace_site site = site_of(sb, i, m);
-        site.flags = RLE_TRACE_COUNTED;
-        uint64_t index = rle_trace_add_sites(&site, 1);
-        sites |= m->base == RLE_RSI ? index << 32 : index;
-    }
-    return sites;
-}
-
-static void emit_string(struct rle_emit *e, const struct rle_superblock *sb, unsigned i)
-{
-    uint64_t sites = string_sites(sb, i);
-    if (!sites)
-        return;
-    if (sb->insns[i].attrs & RLE_A_SCAN) {
-        rle_emit_store_tb(e, RLE_RCX, AREA(staged[2]));
-        emission.scanned = sb;
-        emission.scanned_at = i;
-        emission.scanned_sites = sites;
-        return;
-    }
-    stage(e, RLE_TRACE_STRING, sites);
     commit(e, cursor_register(sb));
     call(e, cursor_register(sb));
-}
-
-/* Behind a scan, which is in front of the next instruction. */
-static void emit_scanned(struct rle_emit *e, const struct rle_superblock *sb, unsigned i)
-{
-    bool here = emission.scanned == sb && i == emission.scanned_at + 1;
-    emission.scanned = here || i == 0 ? NULL : emission.scanned;
-    if (!here)
-        return;
-    stage(e, RLE_TRACE_SCANNED, emission.scanned_sites);
-    commit(e, cursor_register(sb));
-    call(e, cursor_register(sb));
-}
-
-/* vmovdqu gs:[disp], vector register of 32 bytes (VEX) or 64 (EVEX) */
-static void emit_store_vector(struct rle_emit *e, bool evex, unsigned reg, uint32_t disp)
-{
-    rle_emit_1(e, PREFIX_GS);
-    if (evex) {
-        rle_emit_1(e, EVEX);
-        rle_emit_1(e, (reg & 8 ? 0 : 0x80) | 0x60 | (reg & 16 ? 0 : 0x10) | 1);
-        rle_emit_1(e, 0x7E); /* W0, no vvvv, F3 */
-        rle_emit_1(e, 0x48); /* 512 bits */
-    } else {
-        rle_emit_1(e, 0xC5);
-        rle_emit_1(e, (reg & 8 ? 0 : 0x80) | 0x7E); /* 256 bits, F3 */
-    }
-    rle_emit_1(e, 0x7F);
-    thread_table_operand(e, reg, RLE_REG_NONE, disp);
-}
-
-/* kmovw gs:[disp], k */
-static void emit_store_opmask(struct rle_emit *e, unsigned k, uint32_t disp)
-{
-    static const uint8_t kmovw[] = {PREFIX_GS, 0xC5, 0xF8, 0x91};
-    rle_emit_bytes(e, kmovw, sizeof(kmovw));
-    thread_table_operand(e, k, RLE_REG_NONE, disp);
-}
-
-static bool is_evex(const struct rle_insn *insn)
-{
-    const uint8_t *byte = (const uint8_t *)insn->pc;
-    while (*byte == PREFIX_FS || *byte == 0x2E || *byte == 0x36 || *byte == 0x3E || *byte == 0x26 ||
-           *byte == 0x67)
-        byte++;
-    return *byte == EVEX;
-}
-
-static void emit_gather(struct rle_emit *e, const struct rle_superblock *sb, unsigned i)
-{
-    const struct rle_insn *insn = &sb->insns[i];
-    const struct rle_mem *m = &insn->mem[0];
-    bool evex = is_evex(insn);
-    if (m->segment != RLE_SEG_NONE || insn->attrs & RLE_A_ADDR32 || m->disp != (int32_t)m->disp) {
-        rle_trace_skip();
-        return;
-    }
-    struct rle_trace_site site = site_of(sb, i, m);
-    site.size = m->elem;
-    uint32_t index = rle_trace_add_sites(&site, 1);
-    if (!index)
-        return;
-    struct rle_trace_gather g = {m->scale, m->count, m->index_size, evex ? 0 : m->elem};
-    uint32_t packed;
-    __builtin_memcpy(&packed, &g, sizeof(packed));
-    unsigned t = rle_scratch_take(e, sb, i, bit(m->base));
-    rle_emit_lea(e, t, m->base, RLE_REG_NONE, 0, (int32_t)m->disp);
-    rle_emit_store_tb(e, t, AREA(staged[2]));
-    emit_store_vector(e, evex, m->index, AREA(vector[0]));
-    if (evex)
-        emit_store_opmask(e, m->mask, AREA(vector[1]));
-    else
-        emit_store_vector(e, false, m->mask, AREA(vector[1]));
-    stage(e, RLE_TRACE_GATHER, index);
-    rle_emit_store_tb_imm32(e, AREA(staged[3]), packed);
-    commit(e, cursor_register(sb));
-    call(e, cursor_register(sb));
-}
-
-static void emit_calls(struct rle_emit *e, const struct rle_superblock *sb, unsigned i)
-{
-    const struct rle_insn *insn = &sb->insns[i];
-    emit_scanned(e, sb, i);
-    if (insn->n_mem == 0)
-        return;
-    if (insn->attrs & RLE_A_REP && insn->mem[0].form == RLE_MEM_STRING)
-        emit_string(e, sb, i);
-    else if (insn->mem[0].form == RLE_MEM_GATHER)
-        emit_gather(e, sb, i);
 }
 
 /* ---- sampled ---- */
@@ -390,34 +250,156 @@ static rle_fixup emit_jump_unless_rcx_zero(struct rle_emit *e)
     return jump;
 }
 
-/* The cold part: write the record, then go back. rcx is the only register used beside t; it has
- * been saved and overwritten by the hot part, or it has not. Flags are left alone. */
-static void emit_record(struct rle_emit *e, const struct rle_trace_cluster *c, rle_fixup from,
-                        unsigned t, bool rcx_saved, uint64_t back)
+/* opcode reg, gs:[class*8 + last] */
+static void emit_last(struct rle_emit *e, unsigned opcode, unsigned reg, unsigned class)
 {
+    enum { SCALE_8 = 3, NO_BASE = 5 };
+    rle_emit_1(e, PREFIX_GS);
+    rle_emit_1(e, REX_W | (reg >= 8 ? REX_R : 0) | (class >= 8 ? REX_X : 0));
+    rle_emit_1(e, opcode);
+    rle_emit_1(e, (reg & 7) << 3 | RM_SIB);
+    rle_emit_1(e, SCALE_8 << 6 | (class & 7) << 3 | NO_BASE);
+    rle_emit_4(e, AREA(last));
+}
+
+/* bt reg64, bit64 */
+static void emit_bit_test(struct rle_emit *e, unsigned reg, unsigned which)
+{
+    rle_emit_1(e, REX_W | (which >= 8 ? REX_R : 0) | (reg >= 8 ? REX_B : 0));
+    rle_emit_1(e, OP_ESCAPE);
+    rle_emit_1(e, OP_BT);
+    rle_emit_1(e, MOD_REG | (which & 7) << 3 | (reg & 7));
+}
+
+/* Forget the last line of the class of address t + offset. Changes rcx. */
+static void emit_forget(struct rle_emit *e, unsigned t, unsigned offset)
+{
+    rle_emit_lea(e, RLE_RCX, t, RLE_REG_NONE, 0, (int32_t)offset);
+    rle_emit_shr(e, false, RLE_RCX, RLE_TRACE_LINE_SHIFT);
+    rle_emit_alu_imm(e, RLE_AND, false, RLE_RCX, RLE_TRACE_CLASSES - 1);
+    emit_last(e, OP_MOV_STORE_IMM, 0, RLE_RCX);
+    rle_emit_4(e, 0);
+}
+
+/* All lines that a cluster may touch. */
+static void emit_forget_all(struct rle_emit *e, const struct rle_trace_cluster *c, unsigned t)
+{
+    for (unsigned byte = 0; byte < c->width; byte += RLE_TRACE_LINE)
+        emit_forget(e, t, byte);
+    emit_forget(e, t, c->width - 1u);
+}
+
+/* A record: t is the address, the cursor is in `cursor`. Changes flags; returns the way taken at
+ * the limit. */
+static rle_fixup emit_write(struct rle_emit *e, unsigned t, uint32_t site, unsigned cursor)
+{
+    rle_emit_store(e, t, cursor, 0);
+    emit_store_imm(e, cursor, sizeof(uint64_t), site);
+    rle_emit_lea(e, cursor, cursor, RLE_REG_NONE, 0, RECORD);
+    rle_emit_store_tb(e, cursor, AREA(cursor));
+    rle_emit_alu_tb(e, RLE_CMP, true, cursor, AREA(limit));
+    return rle_emit_jcc(e, RLE_CC_AE);
+}
+
+/* Ways from the filters to where they lead. */
+struct ways {
+    rle_fixup done[3];
+    unsigned n_done;
+    rle_fixup write;
+    bool has_write;
+};
+
+/* Is the line at t wanted indeed, and not the last one of its class? Changes rcx, r2, flags. */
+static void emit_filters(struct rle_emit *e, const struct rle_trace_cluster *c, unsigned t,
+                         unsigned r2, struct ways *ways)
+{
+    rle_fixup crossing = NULL;
+    if (c->width > 1) {
+        rle_emit_lea(e, RLE_RCX, t, RLE_REG_NONE, 0, c->width - 1);
+        rle_emit_alu(e, RLE_XOR, true, RLE_RCX, t);
+        rle_emit_shr(e, true, RLE_RCX, RLE_TRACE_LINE_SHIFT);
+        crossing = rle_emit_jcc(e, RLE_CC_NE);
+    }
+    rle_emit_mov(e, RLE_RCX, t);
+    rle_emit_shr(e, true, RLE_RCX, RLE_TRACE_LINE_SHIFT);
+    rle_emit_load_tb(e, r2, AREA(classes));
+    emit_bit_test(e, r2, RLE_RCX);
+    ways->done[ways->n_done++] = rle_emit_jcc(e, RLE_CC_AE);
+    rle_emit_mov(e, r2, RLE_RCX);
+    rle_emit_alu_imm(e, RLE_AND, false, r2, RLE_TRACE_CLASSES - 1);
+    rle_emit_lea(e, RLE_RCX, RLE_RCX, RLE_RCX, 1, 1);
+    emit_last(e, OP_CMP_LOAD, RLE_RCX, r2);
+    ways->done[ways->n_done++] = rle_emit_jcc(e, RLE_CC_E);
+    if (!c->writes) {
+        rle_emit_lea(e, RLE_RCX, RLE_RCX, RLE_REG_NONE, 0, -1);
+        emit_last(e, OP_CMP_LOAD, RLE_RCX, r2);
+        ways->done[ways->n_done++] = rle_emit_jcc(e, RLE_CC_E);
+    }
+    emit_last(e, OP_MOV_STORE, RLE_RCX, r2);
+    if (crossing) {
+        ways->has_write = true;
+        ways->write = rle_emit_jmp(e);
+        rle_emit_here(e, crossing);
+    }
+}
+
+/* The cold part: what is wanted and new becomes a record. rcx has been saved and overwritten by the
+ * hot part, or it has not; flags are free, or they are saved here. */
+static void emit_record(struct rle_emit *e, const struct rle_trace_cluster *c, rle_fixup from,
+                        unsigned t, unsigned cursor, bool rcx_saved, bool flags_free, uint64_t back)
+{
+    unsigned r2 = t == RLE_RDX ? RLE_RBX : RLE_RDX;
+    struct ways ways = {.n_done = 0};
     rle_emit_cold(e, true);
     rle_emit_here(e, from);
     if (!rcx_saved)
         rle_emit_store_tb(e, RLE_RCX, AREA(spill[0]));
     else if (registers_of(c) & bit(RLE_RCX))
         rle_emit_load_tb(e, RLE_RCX, AREA(spill[0]));
+    if (!flags_free)
+        rle_flags_save(e);
     emit_address(e, t, c);
-    rle_emit_load_tb(e, RLE_RCX, AREA(cursor));
-    rle_emit_store(e, t, RLE_RCX, 0);
-    emit_store_imm(e, RLE_RCX, sizeof(uint64_t), c->site);
-    rle_emit_lea(e, RLE_RCX, RLE_RCX, RLE_REG_NONE, 0, RECORD);
-    rle_emit_store_tb(e, RLE_RCX, AREA(cursor));
-    rle_emit_1(e, OP_ESCAPE); /* movzx ecx, cx: 0 at the limit */
-    rle_emit_1(e, OP_MOVZX_16);
-    rle_emit_1(e, MOD_REG | RLE_RCX << 3 | RLE_RCX);
-    rle_fixup room = emit_jump_unless_rcx_zero(e);
-    stage(e, RLE_TRACE_ROOM, 0);
-    rle_emit_callout(e);
-    rle_emit_here(e, room);
+    rle_emit_store_tb(e, r2, AREA(spill[1]));
+    bool filtered = !c->always && c->width <= RLE_TRACE_WIDTH_MAX;
+    if (filtered)
+        emit_filters(e, c, t, r2, &ways);
+    if (!filtered || c->width > 1)
+        emit_forget_all(e, c, t);
+    if (ways.has_write)
+        rle_emit_here(e, ways.write);
+    if (cursor == RLE_REG_NONE)
+        rle_emit_load_tb(e, RLE_RCX, AREA(cursor));
+    rle_fixup full = emit_write(e, t, c->site, cursor == RLE_REG_NONE ? RLE_RCX : cursor);
+    uint64_t done = rle_emit_address(e);
+    for (unsigned i = 0; i < ways.n_done; i++)
+        rle_emit_here(e, ways.done[i]);
+    rle_emit_load_tb(e, r2, AREA(spill[1]));
+    if (!flags_free)
+        rle_flags_restore(e);
     if (!rcx_saved)
         rle_emit_load_tb(e, RLE_RCX, AREA(spill[0]));
     rle_emit_patch(e, rle_emit_jmp(e), back);
+    rle_emit_here(e, full);
+    rle_trace_stage(e, RLE_TRACE_ROOM, 0);
+    call(e, cursor);
+    rle_emit_patch(e, rle_emit_jmp(e), done);
     rle_emit_cold(e, false);
+}
+
+/* Flags stay as they are: the record is written in any case, and counts if the line is wanted. */
+static void emit_without_branch(struct rle_emit *e, const struct rle_trace_cluster *c, unsigned t,
+                                unsigned cursor, bool flags_free)
+{
+    emit_address(e, t, c);
+    rle_emit_store(e, t, cursor, 0);
+    emit_store_imm(e, cursor, sizeof(uint64_t), c->site);
+    if (flags_free)
+        rle_emit_shr(e, false, t, RLE_TRACE_GRAIN_SHIFT);
+    else
+        emit_rorx(e, t, RLE_TRACE_GRAIN_SHIFT);
+    emit_low_byte(e, t);
+    emit_table_byte(e, t, t, table_of(c));
+    rle_emit_lea(e, cursor, cursor, t, 1, 0);
 }
 
 static unsigned static_grain(const struct rle_trace_cluster *c)
@@ -426,7 +408,8 @@ static unsigned static_grain(const struct rle_trace_cluster *c)
 }
 
 /* Flags are free to change. */
-static void emit_test(struct rle_emit *e, const struct rle_trace_cluster *c, unsigned t)
+static void emit_test(struct rle_emit *e, const struct rle_trace_cluster *c, unsigned t,
+                      unsigned cursor)
 {
     uint32_t table = table_of(c);
     if (is_static(c)) {
@@ -438,12 +421,12 @@ static void emit_test(struct rle_emit *e, const struct rle_trace_cluster *c, uns
         emit_cmp_table(e, t, table);
     }
     rle_fixup wanted = rle_emit_jcc(e, RLE_CC_NE);
-    emit_record(e, c, wanted, t, false, rle_emit_address(e));
+    emit_record(e, c, wanted, t, cursor, false, true, rle_emit_address(e));
 }
 
 /* Flags stay as they are. */
 static void emit_test_without_flags(struct rle_emit *e, const struct rle_trace_cluster *c,
-                                    unsigned t)
+                                    unsigned t, unsigned cursor)
 {
     uint32_t table = table_of(c);
     if (!is_static(c)) {
@@ -453,13 +436,13 @@ static void emit_test_without_flags(struct rle_emit *e, const struct rle_trace_c
     }
     rle_emit_store_tb(e, RLE_RCX, AREA(spill[0]));
     if (is_static(c))
-        emit_rcx_table(e, RLE_REG_NONE, table + static_grain(c));
+        emit_table_byte(e, RLE_RCX, RLE_REG_NONE, table + static_grain(c));
     else
-        emit_rcx_table(e, t, table);
+        emit_table_byte(e, RLE_RCX, t, table);
     rle_fixup wanted = emit_jump_unless_rcx_zero(e);
     uint64_t back = rle_emit_address(e);
     rle_emit_load_tb(e, RLE_RCX, AREA(spill[0]));
-    emit_record(e, c, wanted, t, true, back);
+    emit_record(e, c, wanted, t, cursor, true, false, back);
 }
 
 static bool flags_are_dead(const struct rle_superblock *sb, unsigned i)
@@ -467,16 +450,25 @@ static bool flags_are_dead(const struct rle_superblock *sb, unsigned i)
     return (sb->points[i].dead_flags & RLE_ARITH_FLAGS) == RLE_ARITH_FLAGS;
 }
 
+static bool is_without_branch(const struct rle_superblock *sb, const struct rle_trace_cluster *c)
+{
+    return c->unpredictable && c->site && table_of(c) && cursor_register(sb) != RLE_REG_NONE;
+}
+
 static void emit_sampled(struct rle_emit *e, const struct rle_superblock *sb, unsigned i,
                          const struct rle_trace_cluster *c, unsigned t)
 {
-    if (table_of(c) == 0) { /* too wide for the tables: always recorded */
+    bool free_flags = flags_are_dead(sb, i) || e->flags_saved;
+    unsigned cursor = cursor_register(sb);
+    if (is_without_branch(sb, c)) {
+        emit_without_branch(e, c, t, cursor, free_flags);
+    } else if (table_of(c) == 0) { /* too wide for the tables: always recorded */
         rle_fixup always = rle_emit_jmp(e);
-        emit_record(e, c, always, t, false, rle_emit_address(e));
-    } else if (flags_are_dead(sb, i) || e->flags_saved) {
-        emit_test(e, c, t);
+        emit_record(e, c, always, t, cursor, false, free_flags, rle_emit_address(e));
+    } else if (free_flags) {
+        emit_test(e, c, t, cursor);
     } else {
-        emit_test_without_flags(e, c, t);
+        emit_test_without_flags(e, c, t, cursor);
     }
 }
 
@@ -494,8 +486,9 @@ static void begin_superblock(const struct rle_superblock *sb, bool in_order)
 {
     emission.next = 0;
     emission.pending = 0;
-    emission.scanned = NULL;
+    rle_trace_begin_calls();
     emission.room_checked = false;
+    emission.in_order = in_order;
     emission.plan.n = 0;
     if (sb->fragment != UINT32_MAX)
         rle_trace_plan_clusters(sb, in_order, &emission.plan);
@@ -504,24 +497,96 @@ static void begin_superblock(const struct rle_superblock *sb, bool in_order)
 unsigned rle_trace_plan_sampled(const struct rle_superblock *sb)
 {
     begin_superblock(sb, false);
-    return 0;
+    if (!sb->loops || emission.plan.n == 0)
+        return 0; /* entering and leaving would cost more than spilling a scratch register */
+    for (unsigned k = 0; k < emission.plan.n; k++)
+        if (emission.plan.cluster[k].unpredictable)
+            return 2;
+    return 1;
+}
+
+/* ---- the cursor ---- */
+
+/* Once a block, where flags are dead if anywhere: has the cursor come to the limit? */
+static void emit_room_check(struct rle_emit *e, const struct rle_superblock *sb, unsigned i)
+{
+    unsigned cursor = cursor_register(sb);
+    unsigned reg = cursor;
+    if (reg == RLE_REG_NONE) {
+        reg = rle_scratch_take(e, sb, i, 0);
+        rle_emit_load_tb(e, reg, AREA(cursor));
+    }
+    rle_flags_take(e, sb, i);
+    rle_emit_alu_tb(e, RLE_CMP, true, reg, AREA(limit));
+    rle_fixup full = rle_emit_jcc(e, RLE_CC_AE);
+    uint64_t back = rle_emit_address(e);
+    int32_t pending = (int32_t)emission.pending;
+    rle_emit_cold(e, true);
+    rle_emit_here(e, full);
+    if (cursor != RLE_REG_NONE && pending > 0)
+        rle_emit_lea(e, cursor, cursor, RLE_REG_NONE, 0, pending);
+    if (cursor != RLE_REG_NONE)
+        rle_emit_store_tb(e, cursor, AREA(cursor));
+    rle_trace_stage(e, RLE_TRACE_ROOM, 0);
+    call(e, cursor);
+    if (cursor != RLE_REG_NONE && pending > 0)
+        rle_emit_lea(e, cursor, cursor, RLE_REG_NONE, 0, -pending);
+    rle_emit_patch(e, rle_emit_jmp(e), back);
+    rle_emit_cold(e, false);
+    emission.room_checked = true;
+}
+
+/* Is this the place in its block for the check: the first with dead flags, else the last of all? */
+static bool is_place_for_check(const struct rle_superblock *sb,
+                               const struct rle_superblock_block *block, unsigned i)
+{
+    return !emission.room_checked &&
+           (flags_are_dead(sb, i) || i + 1 == (unsigned)block->first + block->count);
+}
+
+static void emit_clusters_sampled(struct rle_emit *e, const struct rle_superblock *sb, unsigned i)
+{
+    uint16_t registers;
+    unsigned end = clusters_at(i, &registers);
+    if (end == emission.next)
+        return;
+    unsigned t =
+        sb->n_resident ? sb->resident[0] : rle_scratch_take(e, sb, i, registers | bit(RLE_RCX));
+    if (!flags_are_dead(sb, i) && !has_bmi2())
+        rle_flags_take(e, sb, i);
+    for (; emission.next < end; emission.next++)
+        if (emission.plan.cluster[emission.next].site)
+            emit_sampled(e, sb, i, &emission.plan.cluster[emission.next], t);
+}
+
+/* Does the block write records without a branch, so that it has to look after the cursor? */
+static bool has_without_branch(const struct rle_superblock *sb,
+                               const struct rle_superblock_block *block)
+{
+    for (unsigned k = 0; k < emission.plan.n; k++) {
+        const struct rle_trace_cluster *c = &emission.plan.cluster[k];
+        if (is_without_branch(sb, c) && c->at >= block->first &&
+            c->at < (unsigned)block->first + block->count)
+            return true;
+    }
+    return false;
 }
 
 void rle_trace_before_sampled(struct rle_emit *e, const struct rle_superblock *sb, unsigned i)
 {
     if (sb->fragment == UINT32_MAX)
         return;
-    emit_calls(e, sb, i);
-    uint16_t registers;
-    unsigned end = clusters_at(i, &registers);
-    if (end == emission.next)
-        return;
-    unsigned t = rle_scratch_take(e, sb, i, registers | bit(RLE_RCX));
-    if (!flags_are_dead(sb, i) && !has_bmi2())
-        rle_flags_take(e, sb, i);
-    for (; emission.next < end; emission.next++)
-        if (emission.plan.cluster[emission.next].site)
-            emit_sampled(e, sb, i, &emission.plan.cluster[emission.next], t);
+    const struct rle_superblock_block *block = rle_trace_block_of(sb, i);
+    if (i == block->first) {
+        emission.writes_cursor = has_without_branch(sb, block);
+        emission.room_checked = !emission.writes_cursor;
+    }
+    rle_trace_emit_calls(e, sb, i);
+    emit_clusters_sampled(e, sb, i);
+    if (i + 1 == (unsigned)block->first + block->count && emission.writes_cursor)
+        commit(e, cursor_register(sb));
+    if (is_place_for_check(sb, block, i))
+        emit_room_check(e, sb, i);
 }
 
 /* ---- full ---- */
@@ -532,7 +597,7 @@ unsigned rle_trace_plan_full(const struct rle_superblock *sb)
     return emission.plan.n > 0 ? 1 : 0;
 }
 
-void rle_trace_enter_full(struct rle_emit *e, const struct rle_superblock *sb)
+void rle_trace_enter(struct rle_emit *e, const struct rle_superblock *sb)
 {
     if (cursor_register(sb) != RLE_REG_NONE)
         rle_emit_load_tb(e, cursor_register(sb), AREA(cursor));
@@ -558,43 +623,6 @@ static void emit_full(struct rle_emit *e, const struct rle_superblock *sb, unsig
     rle_emit_store_tb(e, spare, AREA(cursor));
 }
 
-/* Once a block, where flags are dead if anywhere: has the cursor come to the limit? */
-static void emit_room_check(struct rle_emit *e, const struct rle_superblock *sb, unsigned i)
-{
-    unsigned cursor = cursor_register(sb);
-    unsigned reg = cursor;
-    if (reg == RLE_REG_NONE) {
-        reg = rle_scratch_take(e, sb, i, 0);
-        rle_emit_load_tb(e, reg, AREA(cursor));
-    }
-    rle_flags_take(e, sb, i);
-    rle_emit_alu_tb(e, RLE_CMP, true, reg, AREA(limit));
-    rle_fixup full = rle_emit_jcc(e, RLE_CC_AE);
-    uint64_t back = rle_emit_address(e);
-    int32_t pending = (int32_t)emission.pending;
-    rle_emit_cold(e, true);
-    rle_emit_here(e, full);
-    if (cursor != RLE_REG_NONE && pending > 0) {
-        rle_emit_lea(e, cursor, cursor, RLE_REG_NONE, 0, pending);
-        rle_emit_store_tb(e, cursor, AREA(cursor));
-    }
-    stage(e, RLE_TRACE_ROOM, 0);
-    call(e, cursor);
-    if (cursor != RLE_REG_NONE && pending > 0)
-        rle_emit_lea(e, cursor, cursor, RLE_REG_NONE, 0, -pending);
-    rle_emit_patch(e, rle_emit_jmp(e), back);
-    rle_emit_cold(e, false);
-    emission.room_checked = true;
-}
-
-/* Is this the place in its block for the check: the first with dead flags, else the last of all? */
-static bool is_place_for_check(const struct rle_superblock *sb,
-                               const struct rle_superblock_block *block, unsigned i)
-{
-    return !emission.room_checked &&
-           (flags_are_dead(sb, i) || i + 1 == (unsigned)block->first + block->count);
-}
-
 static bool has_clusters(const struct rle_superblock_block *block)
 {
     for (unsigned k = 0; k < emission.plan.n; k++) {
@@ -609,12 +637,12 @@ void rle_trace_before_full(struct rle_emit *e, const struct rle_superblock *sb, 
 {
     if (sb->fragment == UINT32_MAX)
         return;
-    const struct rle_superblock_block *block = block_of(sb, i);
+    const struct rle_superblock_block *block = rle_trace_block_of(sb, i);
     unsigned cursor = cursor_register(sb);
     uint16_t registers;
     if (i == block->first)
         emission.room_checked = !has_clusters(block);
-    emit_calls(e, sb, i);
+    rle_trace_emit_calls(e, sb, i);
     unsigned end = clusters_at(i, &registers);
     if (end > emission.next) {
         unsigned t = rle_scratch_take(e, sb, i, registers);

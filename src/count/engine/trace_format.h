@@ -114,6 +114,7 @@ struct rle_trace_process {
 enum { RLE_TRACE_WIDTHS = 3 };
 /** Entries of a table: one for every 16 bytes of a page. */
 enum { RLE_TRACE_GRAIN_SHIFT = 4, RLE_TRACE_GRAINS = 256, RLE_TRACE_GRAINS_PER_LINE = 4 };
+enum { RLE_TRACE_LINE_SHIFT = 6, RLE_TRACE_LINE = 1 << RLE_TRACE_LINE_SHIFT };
 /** Lines that the tables tell apart: numbers modulo so many. */
 enum { RLE_TRACE_CLASSES = RLE_TRACE_GRAINS / RLE_TRACE_GRAINS_PER_LINE };
 
@@ -125,10 +126,14 @@ enum { RLE_TRACE_WIDTH_MAX = 128 };
 struct rle_trace_slot {
     /* Written by translated code. */
     uint64_t cursor;
-    uint64_t limit;     /**< where the cursor must stop for rle_trace_make_room */
-    uint64_t staged[4]; /**< arguments of a call into the engine */
+    uint64_t limit; /**< where the cursor must stop for rle_trace_make_room */
+    /* Apart from the cursor, whose cache line the reader takes away each time it looks. */
+    _Alignas(64) uint64_t staged[4]; /**< arguments of a call into the engine */
     uint64_t spill[2];
     uint8_t vector[2][64]; /**< index vector and mask of a gather */
+    /* By class, the line recorded last, times two, plus one if written to: accesses that would
+     * repeat it need no record, since the line is the most recent of its set. 0: none. */
+    uint64_t last[RLE_TRACE_CLASSES];
     /* Written by the engine. */
     _Alignas(64) uint64_t ring;
     uint64_t wraps;   /**< times the cursor went back to `ring`; stored after the cursor */
@@ -140,9 +145,11 @@ struct rle_trace_slot {
     /* Written by the reader. */
     _Alignas(64) uint64_t tail; /**< bytes read since the slot was taken */
     uint32_t room;              /**< futex word: changes when `tail` does */
-    /* Non-zero where an access of that width, its first byte in that grain of a page, may touch a
-     * line to be recorded. May say yes too often, never too seldom. */
-    _Alignas(64) uint8_t wanted[RLE_TRACE_WIDTHS][RLE_TRACE_GRAINS];
+    /* The size of a record where an access of that width, its first byte in that grain of a page,
+     * may touch a line to be recorded, else 0: what a writer may add to its cursor without a
+     * branch. May say yes too often, never too seldom. */
+    _Alignas(64) uint64_t classes; /**< wanted exactly, one bit each */
+    uint8_t wanted[RLE_TRACE_WIDTHS][RLE_TRACE_GRAINS];
 };
 
 _Static_assert(sizeof(struct rle_trace_site) == 16, "format");
@@ -300,14 +307,14 @@ static inline const struct rle_trace_record *rle_trace_peek(const struct rle_tra
     return (const struct rle_trace_record *)((const char *)ring + at);
 }
 
-/** Give `n` records back to the writer. Returns true if it may be waiting for the whole chunk that
- * this made free: then wake it on `room`. */
+/** Give `n` records back to the writer. Returns true if it is to be woken on `room`, in case it
+ * waits: not for every chunk, or writer and reader would take turns chunk by chunk. */
 static inline bool rle_trace_release(struct rle_trace_slot *slot, uint64_t n)
 {
     uint64_t before = slot->tail;
     uint64_t after = before + n * sizeof(struct rle_trace_record);
     __atomic_store_n(&slot->tail, after, __ATOMIC_RELEASE);
-    if (before / RLE_TRACE_CHUNK == after / RLE_TRACE_CHUNK)
+    if (before / (RLE_TRACE_RING / 2) == after / (RLE_TRACE_RING / 2))
         return false;
     __atomic_add_fetch(&slot->room, 1, __ATOMIC_ACQ_REL);
     return true;
@@ -320,6 +327,7 @@ static inline bool rle_trace_release(struct rle_trace_slot *slot, uint64_t n)
 static inline void rle_trace_want(struct rle_trace_slot *slot, uint64_t classes)
 {
     static const unsigned width[RLE_TRACE_WIDTHS] = {16, 64, RLE_TRACE_WIDTH_MAX};
+    __atomic_store_n(&slot->classes, classes, __ATOMIC_RELAXED);
     for (unsigned w = 0; w < RLE_TRACE_WIDTHS; w++)
         for (unsigned grain = 0; grain < RLE_TRACE_GRAINS; grain++) {
             unsigned first = grain / RLE_TRACE_GRAINS_PER_LINE;
@@ -328,6 +336,7 @@ static inline void rle_trace_want(struct rle_trace_slot *slot, uint64_t classes)
             uint8_t any = 0;
             for (unsigned line = first; line <= last; line++)
                 any |= classes >> line % RLE_TRACE_CLASSES & 1;
+            any = any ? sizeof(struct rle_trace_record) : 0;
             __atomic_store_n(&slot->wanted[w][grain], any, __ATOMIC_RELAXED);
         }
 }

@@ -106,6 +106,13 @@ static bool add_to(unsigned k, int64_t disp, struct rle_trace_site site)
     return true;
 }
 
+static void note_kind(unsigned k, const struct rle_insn *insn, uint8_t kind)
+{
+    struct rle_trace_cluster *c = &work.plan->cluster[k];
+    c->writes |= kind != RLE_TRACE_LOAD;
+    c->always |= kind == RLE_TRACE_NT_STORE || insn->attrs & RLE_A_LOCK;
+}
+
 static void add_access(unsigned i, const struct rle_superblock_block *block,
                        const struct rle_insn *insn, const struct rle_mem *m)
 {
@@ -117,8 +124,10 @@ static void add_access(unsigned i, const struct rle_superblock_block *block,
     unsigned from = work.in_order && plan->n > work.first ? plan->n - 1 : work.first;
     for (unsigned k = from; k < plan->n; k++)
         if (!work.open[k].closed && matches(&plan->cluster[k], m) &&
-            add_to(k, m->disp + work.open[k].moved, site))
+            add_to(k, m->disp + work.open[k].moved, site)) {
+            note_kind(k, insn, site.kind);
             return;
+        }
     unsigned k = plan->n++;
     plan->cluster[k] = (struct rle_trace_cluster){
         .low = m->disp,
@@ -129,6 +138,7 @@ static void add_access(unsigned i, const struct rle_superblock_block *block,
     };
     work.open[k] = (struct open_cluster){.first_insn = (uint16_t)i, .high = m->disp};
     add_to(k, m->disp, site);
+    note_kind(k, insn, site.kind);
 }
 
 /* The known step by which a plain push or pop moves rsp; 0 for all else. */
@@ -157,6 +167,21 @@ static void pass(const struct rle_insn *insn)
         else if (changed)
             work.open[k].closed = true;
     }
+}
+
+/* Registers that some instruction before `end` loads from memory. */
+static uint16_t loaded_before(const struct rle_superblock *sb, unsigned end)
+{
+    uint16_t loaded = 0;
+    for (unsigned i = 0; i < end; i++) {
+        const struct rle_insn *insn = &sb->insns[i];
+        bool loads = false;
+        for (unsigned m = 0; m < insn->n_mem && m < RLE_MEM_MAX; m++)
+            loads |= insn->mem[m].access & RLE_READ && insn->mem[m].base != RLE_RSP;
+        loaded = loads ? loaded | insn->reg_write
+                       : (uint16_t)(loaded & ~(insn->reg_kill & ~insn->reg_read));
+    }
+    return loaded;
 }
 
 static unsigned moved_to(unsigned at)
@@ -200,6 +225,8 @@ static void close_block(const struct rle_superblock_block *block)
             sites[n] = work.member[m].site;
             sites[n++].offset = (int32_t)(work.member[m].disp - c->low);
         }
+        unsigned seen = work.sb->loops ? work.sb->n_insns : work.open[k].first_insn;
+        c->unpredictable = !work.in_order && loaded_before(work.sb, seen) & registers_of(c);
         c->site = rle_trace_add_sites(sites, n);
         c->width = (uint16_t)(work.open[k].high - c->low);
         c->at = UINT16_MAX; /* not yet placed: does not count in moved_to */

@@ -1,0 +1,101 @@
+#!/bin/sh
+# The traffic model end to end.
+#   traffic.sh CASE ENGINE TOOL PROGRAMS
+# CASE: forms | analytic | cachegrind | sampled | same. PROGRAMS: folder of the engine-* programs.
+set -u
+case=$1 engine=$2 tool=$3 programs=$4
+work=$(mktemp -d /dev/shm/rl-traffic.XXXXXX 2>/dev/null || mktemp -d)
+trap 'rm -rf "$work"' EXIT
+bad=0
+complain() { echo "$*"; bad=1; }
+
+# traffic OUT OPTIONS… -- PROGRAM ARGUMENTS…
+traffic() {
+    out=$1; shift
+    options=
+    while [ "$1" != -- ]; do options="$options $1"; shift; done
+    shift
+    rm -f "$work"/r.*
+    "$tool" $options "$engine" "$work/r" "$@" > "$out" 2> "$work/err" < /dev/null
+    grep -qx "lost 0" "$out" || complain "$*: records were lost"
+}
+
+# Lines fetched (reads, write-allocates) or stored past the caches at a level, by the whole object.
+fetched() { awk -v l="$1" '$1 == "level" && $2 == l { printf "%.0f", ($5 + $6 + $8) / 64 }' "$2"; }
+
+# within NAME VALUE TRUTH PERCENT
+within() {
+    awk -v v="$2" -v t="$3" -v p="$4" 'BEGIN { d = v - t; if (d < 0) d = -d; exit !(t > 0 && d <= t * p / 100) }' ||
+        complain "$1: $2, expected $3 within $4 %"
+}
+
+forms() {
+    for options in full exact=1000000000; do
+        "$programs/engine-accesses" > "$work/forms"
+        [ -s "$work/forms" ] || complain "no forms"
+        while read -r form lines; do
+            [ "$lines" = 0 ] && continue
+            # a form finds what earlier ones left in the cache: run it alone
+            traffic "$work/o1" $options object=/engine-accesses -- "$programs/engine-accesses" "$form"
+            got=$(awk -v f="$form" '$1 == "function" && $2 == f { printf "%.0f", $5 / 64 }' "$work/o1")
+            awk -v g="${got:-0}" -v l="$lines" 'BEGIN { exit !(g >= l && g <= l + 8) }' ||
+                complain "$form ($options): ${got:-0} lines, expected $lines"
+        done < "$work/forms"
+    done
+}
+
+analytic() { # N = 8e6 doubles, R rounds: 24 N R bytes in, 8 N R out, at every level
+    rounds=3
+    traffic "$work/o" full object=/engine-numeric -- "$programs/engine-numeric" triad $rounds
+    set -- $(awk '$1 == "function" && $2 ~ /^triad/ { print $3, $4, $5 }' "$work/o")
+    within "triad L1" "$1" $((32 * 8000000 * rounds)) 0.1
+    within "triad DRAM, with what the arrays' first filling left dirty" "$3" $((32 * 8000000 * rounds + 22 * 1000000)) 0.5
+    within "triad fetches from DRAM" "$(fetched 3 "$work/o")" $(((24 * 8000000 * rounds + 24 * 8000000) / 64)) 0.1
+}
+
+cachegrind() {
+    command -v valgrind > /dev/null || { echo "skipped: valgrind is not installed"; exit 77; }
+    for kernel in dgemm triad spmv columns; do
+        misses=$(valgrind --tool=cachegrind --cache-sim=yes --D1=32768,8,64 --LL=8388608,16,64 \
+            --cachegrind-out-file=/dev/null "$programs/engine-numeric" $kernel 1 2>&1 |
+            awk '/D1  misses/ { gsub(",", ""); print $4 }')
+        traffic "$work/o" full levels=64x8,1024x8,8192x16 -- "$programs/engine-numeric" $kernel 1
+        within "$kernel: D1 misses" "$(fetched 1 "$work/o")" "$misses" 1
+    done
+}
+
+sampled() {
+    for run in "triad 5" "stencil 5" "dgemm 1" "dgemm_tiled 1" "spmv 4" "columns 3" "column 1"; do
+        set -- $run
+        traffic "$work/full" full object=/engine-numeric -- "$programs/engine-numeric" $1 $2
+        traffic "$work/part" exact=300000 object=/engine-numeric -- "$programs/engine-numeric" $1 $2
+        awk -v kernel="$1" '
+            $1 != "level" { next }
+            FNR == NR { truth[$2] = $3; next }
+            {
+                off = $3 - truth[$2]; if (off < 0) off = -off
+                printf "%-12s L%d %14.0f  off %6.2f %%  stated %6.2f %%\n", kernel, $2, truth[$2],
+                       truth[$2] ? 100 * off / truth[$2] : 0, $3 ? 100 * $4 / $3 : 0
+                if ($4 != "inf" && off > $4) { print "  stated too little"; bad = 1 }
+                # beyond the caches a small matrix moves next to nothing: no percentage of that
+                if (kernel !~ /^column/ && truth[$2] > 1e8 && off > 0.03 * truth[$2]) { print "  off by more than 3 %"; bad = 1 }
+            }
+            END { exit bad }' "$work/full" "$work/part" || bad=1
+    done
+}
+
+same() { # same output and status as natively, threads, processes, signals and all
+    for run in "threads" "processes" "signals" "faults" "rewriting" "storm 300" "random_code 7 1500"; do
+        set -- $run
+        program=$programs/engine-$1; shift
+        "$program" "$@" > "$work/native" 2> /dev/null < /dev/null; native=$?
+        for mode in full exact=0; do
+            traffic "$work/o" $mode -- "$program" "$@"
+            grep -v '^expect' "$work/err" | cmp -s - "$work/native" || complain "$run ($mode): other output"
+            grep -qx "status $native" "$work/o" || complain "$run ($mode): $(head -1 "$work/o"), natively $native"
+        done
+    done
+}
+
+$case
+exit $bad
