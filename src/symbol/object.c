@@ -233,6 +233,31 @@ static bool add_symbols(struct object *object, struct function_table *table)
     return any;
 }
 
+/* Stubs that jump to other modules have no symbols; together they are one function. */
+static void add_stub_sections(struct object *object, struct function_table *table)
+{
+    GElf_Addr bias;
+    size_t names;
+    Elf *elf = dwfl_module_getelf(object->module, &bias);
+    Elf_Scn *section = NULL;
+    if (!elf || elf_getshdrstrndx(elf, &names))
+        return;
+    while ((section = elf_nextscn(elf, section))) {
+        GElf_Shdr header;
+        uint64_t offset;
+        const char *name =
+            gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+        if (!name || strncmp(name, ".plt", 4) != 0 || !(header.sh_flags & SHF_EXECINSTR) ||
+            header.sh_size > UINT32_MAX || !object_offset(object, header.sh_addr, &offset))
+            continue;
+        if (!function_table_add(table, (struct function_row){.begin = header.sh_addr,
+                                                             .end = header.sh_addr + header.sh_size,
+                                                             .linkage = "[plt]",
+                                                             .origin = RL_FUNCTION_SYMBOL}))
+            return;
+    }
+}
+
 /* --- unwind tables: .eh_frame_hdr is a sorted table of function starts --- */
 
 #define PE_DATAREL_SDATA4 0x3b
@@ -309,6 +334,7 @@ bool object_functions(struct object *object, struct function_table *table)
 {
     uint64_t limit = 0;
     bool any = add_symbols(object, table);
+    add_stub_sections(object, table);
     add_unwind_entries(object, table);
     for (unsigned i = 0; i < object->n_segments; i++)
         if (object->segments[i].address + object->segments[i].size > limit)

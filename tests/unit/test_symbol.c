@@ -337,6 +337,20 @@ static void library_functions_are_named_by_their_exported_name(void **state)
     rl_symbols_free(symbols);
 }
 
+static void stubs_to_other_modules_are_one_function(void **state)
+{
+    struct self *self = *state;
+    struct rl_symbols *symbols = new_symbols(self);
+    struct rl_symbol_module *module;
+    need(self, "readelf -S $SELF | grep -q ' [.]plt '");
+    assert_int_equal(rl_symbols_open(symbols, "/proc/self/exe", NULL, 0, &module, NULL), RL_OK);
+    unsigned found = 0;
+    for (uint64_t at = 0; at < 0x10000; at += 16)
+        found += !strcmp(function_at(module, at).name, "[plt]");
+    assert_true(found > 2);
+    rl_symbols_free(symbols);
+}
+
 static void unreadable_modules_still_answer(void **state)
 {
     struct self *self = *state;
@@ -413,6 +427,7 @@ int main(void)
         cmocka_unit_test(jit_maps_name_generated_code),
         cmocka_unit_test(the_kernels_own_object_has_names),
         cmocka_unit_test(library_functions_are_named_by_their_exported_name),
+        cmocka_unit_test(stubs_to_other_modules_are_one_function),
         cmocka_unit_test(unreadable_modules_still_answer),
         cmocka_unit_test(damaged_files_do_no_harm),
     };
