@@ -1,5 +1,6 @@
 /* roofline doctor: what works here, what does not, why, and the line that enables it. */
 #include "cli/machine_table.h"
+#include "cli/objects.h"
 #include "cli/options.h"
 #include "cli/store.h"
 
@@ -7,6 +8,7 @@
 #include "base/unit.h"
 #include "ceilings/ceilings.h"
 #include "cpu/cpu.h"
+#include "profile/profile.h"
 #include "topology/topology.h"
 #include "workload/blas.h"
 
@@ -18,6 +20,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+extern char **environ;
 
 enum state {
     GOOD,   /* works */
@@ -181,6 +185,33 @@ static void check_counters(const struct patient *p, struct finding *f)
         p->machine.environment.hypervisor ? "the virtual machine has none" : "the kernel has none");
 }
 
+static void check_sampling(const struct patient *p, struct finding *f)
+{
+    struct rl_error why = {0};
+    struct rl_error also = {0};
+    char *preload = rl_object_path("librooflinesample.so");
+    (void)p;
+    if (rl_sample_probe(RL_SAMPLE_PERF, preload, &why) == RL_OK)
+        say(f, GOOD, "time of functions by the kernel's software clock");
+    else if (rl_sample_probe(RL_SAMPLE_TIMER, preload, &also) == RL_OK)
+        say(f, GOOD, "time of functions by timers in the program (%s)", why.text);
+    else
+        say(f, POOR, "only whole programs can be timed: %s; %s", why.text, also.text);
+    free(preload);
+}
+
+static void check_engine(const struct patient *p, struct finding *f)
+{
+    struct rl_error err = {0};
+    char *engine = rl_object_path("libroofline-engine.so");
+    (void)p;
+    if (rl_profile_probe_engine(engine, (const char *const *)environ, &err) == RL_OK)
+        say(f, GOOD, "counted a program: operations and bytes are exact");
+    else
+        say(f, POOR, "programs cannot be counted: %s", err.text);
+    free(engine);
+}
+
 static void check_blas(const struct patient *p, struct finding *f)
 {
     struct rl_error err = {0};
@@ -233,10 +264,13 @@ static void check_record(const struct patient *p, struct finding *f)
 }
 
 static const struct check checks[] = {
-    {"core", check_core},       {"instruction sets", check_isa}, {"withheld", check_withheld},
-    {"cores", check_cores},     {"clock", check_clock},          {"huge pages", check_huge_pages},
-    {"memory", check_memory},   {"counters", check_counters},    {"BLAS", check_blas},
-    {"libmvec", check_libmvec}, {"SLEEF", check_sleef},          {"machine record", check_record},
+    {"core", check_core},         {"instruction sets", check_isa},
+    {"withheld", check_withheld}, {"cores", check_cores},
+    {"clock", check_clock},       {"huge pages", check_huge_pages},
+    {"memory", check_memory},     {"sampling", check_sampling},
+    {"counting", check_engine},   {"counters", check_counters},
+    {"BLAS", check_blas},         {"libmvec", check_libmvec},
+    {"SLEEF", check_sleef},       {"machine record", check_record},
 };
 
 static void print_finding(const char *name, const struct finding *f)

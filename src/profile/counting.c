@@ -356,3 +356,19 @@ void counting_release(struct counting *c)
     free(c->file);
     *c = (struct counting){0};
 }
+
+enum rl_status rl_profile_probe_engine(const char *engine, const char *const *envp,
+                                       struct rl_error *err)
+{
+    static const char *const argv[] = {"true", NULL};
+    struct counting c = {0};
+    struct counting_options options = {
+        .engine = engine, .traffic = RL_TRAFFIC_NONE, .discard_output = true};
+    RL_TRY(counting_run(argv, envp, &options, &c, err));
+    int wait_status = c.wait_status;
+    counting_release(&c);
+    if (wait_status != 0)
+        return rl_fail(err, RL_EUNAVAIL, "the counting engine ended a program with status %d",
+                       rl_child_exit_code(wait_status));
+    return RL_OK;
+}

@@ -28,6 +28,13 @@ bool rl_profile_count_from_name(const char *name, enum rl_profile_count *ret_cou
 const char *rl_profile_traffic_name(enum rl_profile_traffic traffic);
 bool rl_profile_traffic_from_name(const char *name, enum rl_profile_traffic *ret_traffic);
 
+/**
+ * Does the counting engine work here? Counts a trivial program with it.
+ * @return RL_OK; RL_EUNAVAIL with the reason.
+ */
+enum rl_status rl_profile_probe_engine(const char *engine, const char *const *envp,
+                                       struct rl_error *err);
+
 struct rl_profile_options {
     enum rl_profile_count count;
     enum rl_profile_traffic traffic;
