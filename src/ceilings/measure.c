@@ -28,7 +28,7 @@ struct rl_measure_options rl_measure_options_default(void)
 static double budget_of(const struct rl_measure_options *options)
 {
     static const double by_mode[] = {
-        [RL_MEASURE_QUICK] = 2.2, [RL_MEASURE_DEFAULT] = 8.0, [RL_MEASURE_THOROUGH] = 34.0};
+        [RL_MEASURE_QUICK] = 2.2, [RL_MEASURE_DEFAULT] = 7.6, [RL_MEASURE_THOROUGH] = 32.0};
     return options->budget_s > 0 ? options->budget_s : by_mode[options->mode];
 }
 
@@ -264,6 +264,31 @@ static enum rl_status describe_result(struct rl_session *s, double elapsed_s, st
     return rl_string_set(&env->program, s->options->program, err);
 }
 
+/* Kinds of core and hardware threads of a core are never mixed into one figure unsaid. */
+static enum rl_status note_kinds(struct rl_session *s, const unsigned *list, size_t n,
+                                 struct rl_error *err)
+{
+    char why[RL_NOTE_LEN];
+    unsigned capable = 0;
+    for (size_t i = 0; i < s->places.n; i++)
+        capable += s->places.cpu[i].kind == 0 && s->places.cpu[i].sibling == 0;
+    if (s->places.n_kinds > 1) {
+        snprintf(why, sizeof why,
+                 "up to %u threads are on the most capable cores; to measure the others alone, "
+                 "allow only them: taskset -c LIST roofline measure",
+                 capable);
+        RL_TRY(rl_missing_add(&s->machine->missing, "other kinds of core", why, err));
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (list[i] <= s->places.n_cores)
+            continue;
+        snprintf(why, sizeof why, "%u threads on %u cores share cores: rates are not of %u cores",
+                 list[i], s->places.n_cores, list[i]);
+        RL_TRY(rl_missing_add(&s->machine->missing, "one thread a core", why, err));
+    }
+    return RL_OK;
+}
+
 static enum rl_status measure_all(struct rl_session *s, struct rl_error *err)
 {
     unsigned all[2];
@@ -272,6 +297,7 @@ static enum rl_status measure_all(struct rl_session *s, struct rl_error *err)
     double budget_s = budget_of(s->options);
     double start_s = rl_now_s();
     RL_TRY(check_counts(s, list, n, err));
+    RL_TRY(note_kinds(s, list, n, err));
     RL_TRY(make_images(s, err));
     s->planned_s = budget_s;
     for (size_t i = 0; i < n; i++)

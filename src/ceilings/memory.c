@@ -10,9 +10,11 @@ static const double sample_s = 20e-6;
 static const size_t chunk_bytes = (size_t)8 << 20; /* of DRAM in one sample */
 static const size_t skew_bytes = 1088;             /* keeps arrays apart in pages and sets */
 static const size_t page_bytes = 4096;
+static const double unknown_cache_bytes = 32 << 20; /* where the system shows no caches */
 static const size_t least_buffer_bytes = (size_t)32 << 20;
 static const size_t most_buffer_bytes = (size_t)1 << 30;
-enum { WARM_PRIVATE = 2, WARM_L3 = 4, FEW_RANKS = 8 };
+enum { WARM_PRIVATE = 2, WARM_L3 = 4, FEW_RANKS = 8, MOST_OTHERS = 2 };
+static const double trial_tolerance = 0.05;
 
 static uint64_t level_size(const struct rl_session *s, const char *name)
 {
@@ -65,6 +67,8 @@ size_t rl_rank_buffer_bytes(const struct rl_session *s)
             share = s->threads <= FEW_RANKS ? size : share > size / 4 ? share : size / 4;
             last = share > last ? share : last;
         }
+    if (last <= 0)
+        last = unknown_cache_bytes;
     size_t bytes = (size_t)(4 * last);
     bytes = bytes < least_buffer_bytes ? least_buffer_bytes : bytes;
     return bytes > most_buffer_bytes ? most_buffer_bytes : bytes;
@@ -224,13 +228,23 @@ static unsigned best_of(const struct rl_memory_item *item, unsigned n,
     return best;
 }
 
-/* Keep the fastest variant of each pattern and working set; @return how many are left. */
+/* Keep the fastest variant of each pattern and working set, and those a short trial cannot tell
+ * from it; order stays. @return how many are left. */
 static unsigned keep_best(struct rl_memory_item *item, unsigned n, const struct rl_timing *timing)
 {
     unsigned kept = 0;
     for (unsigned i = 0; i < n;) {
         unsigned next;
-        item[kept++] = item[best_of(item, n, timing, i, true, &next)];
+        unsigned best = best_of(item, n, timing, i, true, &next);
+        double bar = (1 - trial_tolerance) * bytes_per_s(&item[best], &timing[best]);
+        struct rl_memory_item winner = item[best];
+        unsigned others = 0;
+        for (unsigned j = i; j < next && others < MOST_OTHERS; j++)
+            if (j != best && bytes_per_s(&item[j], &timing[j]) >= bar) {
+                item[kept++] = item[j];
+                others++;
+            }
+        item[kept++] = winner;
         i = next;
     }
     return kept;

@@ -10,12 +10,28 @@
 enum { POINTS_PER_OCTAVE = 4, MOST_POINTS = 96, LEAST_PLATEAU = 3, MOST_PLATEAUS = 8 };
 static const double least_set_bytes = 8192;
 static const double plateau_tolerance = 0.15; /* of its rate */
+static const double least_step = 1.5;         /* from one level's size to the next */
 static const double disagreement = 0.7;       /* octaves between measured and reported size */
 
 struct plateau {
     double rate;
     unsigned first, last;
 };
+
+static double middle(double a, double b, double c)
+{
+    double low = a < b ? a : b;
+    double high = a < b ? b : a;
+    return c < low ? low : c > high ? high : c;
+}
+
+/* A single point above both its neighbours is an error of measurement. */
+static void flatten_spikes(double *rate, unsigned n)
+{
+    for (unsigned i = 1; i + 1 < n; i++)
+        if (rate[i] > rate[i - 1] && rate[i] > rate[i + 1])
+            rate[i] = middle(rate[i - 1], rate[i], rate[i + 1]);
+}
 
 /* The rate of a larger set is one a smaller set could reach too: what is lower was disturbed. */
 static void lift(double *rate, unsigned n)
@@ -64,14 +80,18 @@ unsigned rl_sweep_ends(const double *set_bytes, const double *rate, unsigned n, 
     if (n == 0)
         return 0;
     memcpy(lifted, rate, n * sizeof *rate);
+    flatten_spikes(lifted, n);
     lift(lifted, n);
     unsigned m = merge_plateaus(plateau, find_plateaus(lifted, n, plateau));
     unsigned ends = 0;
     for (unsigned i = 0; i + 1 < m; i++) {
-        double middle = 0.5 * (plateau[i].rate + plateau[i + 1].rate);
+        double between = 0.5 * (plateau[i].rate + plateau[i + 1].rate);
         unsigned k = plateau[i].last;
-        while (k + 1 < n && lifted[k + 1] >= middle)
+        while (k + 1 < n && lifted[k + 1] >= between)
             k++;
+        /* a stretch between two levels may pass for a plateau; it ends where the level does */
+        if (ends && set_bytes[k] < least_step * ret_end[ends - 1])
+            ends--;
         ret_end[ends++] = set_bytes[k];
     }
     return ends;
@@ -130,7 +150,9 @@ static unsigned load_kernels(const struct rl_cpu *cpu, const struct rl_memory_ke
         bool first_of_width = true;
         for (unsigned k = 0; k < found; k++)
             first_of_width = first_of_width && ret_kernel[k]->bits != kernel[i].bits;
-        if (kernel[i].pattern == RL_LOAD && rl_cpu_usable(cpu, kernel[i].isa) && first_of_width)
+        bool narrow = kernel[i].bits == 128 && rl_cpu_usable(cpu, RL_ISA_AVX2);
+        if (kernel[i].pattern == RL_LOAD && rl_cpu_usable(cpu, kernel[i].isa) && !narrow &&
+            first_of_width)
             ret_kernel[found++] = &kernel[i];
     }
     return found;
@@ -140,7 +162,7 @@ static unsigned load_kernels(const struct rl_cpu *cpu, const struct rl_memory_ke
 static unsigned list_sets(const struct rl_session *s, double *set)
 {
     const double granule = 4096;
-    double most = (double)s->rank[0].buffer.bytes / 2;
+    double most = (double)s->rank[0].buffer.bytes;
     unsigned n = 0;
     for (unsigned i = 0; n < MOST_POINTS; i++) {
         double bytes = least_set_bytes * exp2((double)i / POINTS_PER_OCTAVE);
@@ -159,13 +181,13 @@ static enum rl_status invent_levels(struct rl_machine *machine, const double *en
 {
     struct rl_topology *topology = &machine->topology;
     struct rl_level dram = topology->n_levels ? topology->levels[0] : (struct rl_level){0};
-    if (topology->n_levels > 1)
-        return RL_OK;
     topology->n_levels = 0;
     for (unsigned i = 0; i < n; i++) {
-        struct rl_level level = {.source = RL_SOURCE_MEASURED};
+        struct rl_level level = {.source = RL_SOURCE_MEASURED, .count = topology->usable_cores};
         snprintf(level.name, sizeof level.name, "L%u", i + 1);
         level.size_bytes = level.measured_size_bytes = (uint64_t)end[i];
+        if (i >= 2)
+            level.count = 1; /* shared until shown otherwise */
         RL_TRY(rl_machine_add_level(machine, &level, err));
     }
     return rl_machine_add_level(machine, &dram, err);
@@ -206,7 +228,9 @@ enum rl_status rl_sweep_levels(struct rl_session *s, double budget_s, struct rl_
     unsigned n = list_sets(s, set);
     RL_TRY(sample_sets(s, set, n, budget_s, rate, err));
     unsigned ends = rl_sweep_ends(set, rate, n, end);
-    RL_TRY(invent_levels(s->machine, end, ends, err));
-    rl_sweep_apply(s->machine->topology.levels, s->machine->topology.n_levels, end, ends);
+    struct rl_topology *topology = &s->machine->topology;
+    if (topology->n_levels < 2)
+        return invent_levels(s->machine, end, ends, err);
+    rl_sweep_apply(topology->levels, topology->n_levels, end, ends);
     return RL_OK;
 }

@@ -79,17 +79,28 @@ static long switches(void)
     return 0;
 }
 
-/* @return whether the reading agrees with the one before, if that was shortly before. */
-static bool read_clock(struct sampler *s, struct rank_state *r)
+static double push_reading(struct sampler *s, struct rank_state *r)
 {
-    double last_hz = r->ring_hz[r->ring_at];
-    uint64_t last_ticks = r->ring_ticks[r->ring_at];
     double hz = rl_core_clock_hz(&s->clock);
     r->ring_at = (r->ring_at + 1) % RING;
     r->ring_hz[r->ring_at] = hz;
     r->ring_ticks[r->ring_at] = rl_ticks();
-    bool recent = (double)(r->ring_ticks[r->ring_at] - last_ticks) < near_s * s->clock.tick_hz;
-    return !recent || (hz < last_hz * (1 + clock_steady) && hz > last_hz * (1 - clock_steady));
+    return hz;
+}
+
+/* A reading is believed when it agrees with one shortly before, and if there is none, with a second
+ * one: alone, a disturbed reading would make a sample look faster than the core.
+ * @return whether it agrees. */
+static bool read_clock(struct sampler *s, struct rank_state *r)
+{
+    double last_hz = r->ring_hz[r->ring_at];
+    uint64_t last_ticks = r->ring_ticks[r->ring_at];
+    double hz = push_reading(s, r);
+    if ((double)(r->ring_ticks[r->ring_at] - last_ticks) >= near_s * s->clock.tick_hz) {
+        last_hz = hz;
+        hz = push_reading(s, r);
+    }
+    return hz < last_hz * (1 + clock_steady) && hz > last_hz * (1 - clock_steady);
 }
 
 static bool is_near(const struct sampler *s, const struct rank_state *r, unsigned i, uint64_t now)
@@ -339,7 +350,7 @@ static bool estimate_shared(const struct sampler *s, unsigned j, struct rl_timin
     if (!estimate_ranks(s, j, 0, s->n_rank, t, &rate, &per_cycle))
         return false;
     t->loops_per_s = rate.value * s->n_rank;
-    t->per_cycle = per_cycle.value;
+    t->per_cycle = t->clock_hz > 0 ? rate.value / t->clock_hz : 0;
     t->spread = rate.spread;
     t->time_s = rate.value > 0 ? 1 / rate.value : 0;
     t->median_s = rate.median > 0 ? 1 / rate.median : 0;

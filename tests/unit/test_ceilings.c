@@ -117,6 +117,7 @@ static unsigned synthetic(double *set, double *rate)
     }
     rate[3] *= 0.4; /* disturbed samples */
     rate[17] *= 0.5;
+    rate[40] = 200; /* and a clock error */
     return n;
 }
 
