@@ -112,6 +112,10 @@ enum rl_status rl_cache_new(const struct rl_cache_geometry *geometry, const uint
 /** NULL is fine. */
 void rl_cache_free(struct rl_cache *cache);
 
+/** Allow or forbid wide vectors, which change nothing but speed; allowed at first.
+ * @return whether they are used: this processor has them. */
+bool rl_cache_use_vectors(struct rl_cache *cache, bool allowed);
+
 /**
  * Make cores 0 .. n_cores-1 exist, each with empty private levels; never removes any. New cores
  * simulate what core 0 simulates.

@@ -334,6 +334,7 @@ static void compare_run(const struct rl_cache_geometry *g, uint32_t n_cores, boo
     struct rl_cache_flow flow[RL_CACHE_LEVELS_MAX * GROUPS] = {0};
     naive_init(naive, g, 1);
     assert_int_equal(rl_cache_new(g, groups, &cache, NULL), RL_OK);
+    rl_cache_use_vectors(cache, rng() % 2);
     if (grouped)
         random_groups(naive, rng() % 2);
     for (uint32_t k = 0; grouped && k < g->n_levels; k++)

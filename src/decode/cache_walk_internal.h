@@ -1,0 +1,424 @@
+/* The walk itself, included by one file an instruction set. Private to the cache model. */
+#ifndef RL_DECODE_CACHE_WALK_INTERNAL_H
+#define RL_DECODE_CACHE_WALK_INTERNAL_H
+
+#include "decode/cache_model_internal.h"
+#include "decode/cache_set_internal.h"
+
+#include <stdlib.h>
+
+/* ---- from lines to sets ---- */
+
+static inline uint32_t set_of(const struct level *level, uint32_t line)
+{
+    if (level->mask)
+        return line & level->mask;
+    if (level->sets == 1)
+        return 0;
+    uint32_t low = line & ((1u << REGION_SHIFT) - 1);
+    uint32_t sum = level->region_start[line >> REGION_SHIFT] + low;
+    uint64_t fraction = level->magic * sum;
+    return (uint32_t)(((unsigned __int128)fraction * level->sets) >> 64);
+}
+
+/* One set of one core's level, found once per visit. */
+struct spot {
+    uint32_t *set;
+    uint32_t group;
+};
+
+static inline struct spot spot_of(const struct rl_cache *c, uint32_t core, uint32_t k,
+                                  uint32_t line)
+{
+    const struct level *level = &c->level[k];
+    const struct bank *bank = &c->core[core].bank[k];
+    uint32_t place = place_of(level, set_of(level, line));
+    struct spot spot = {bank->entries + (size_t)place * level->stride,
+                        bank->group ? bank->group[place] : 0};
+    return spot;
+}
+
+static inline struct rl_cache_flow *account(const struct rl_cache *c, struct rl_cache_flow *flow,
+                                            uint32_t k, uint32_t group)
+{
+    return &flow[c->level[k].first_flow + group];
+}
+
+/* A copy that is not simulated has no group; what it sends outward is not counted at its level. */
+static inline void count_writeback(const struct rl_cache *c, struct rl_cache_flow *flow, uint32_t k,
+                                   uint32_t group)
+{
+    if (group != RL_CACHE_OUT)
+        account(c, flow, k, group)->writebacks++;
+}
+
+/* ---- numbering regions ---- */
+
+static void forget_all(struct rl_cache *c)
+{
+    for (uint32_t core = 0; core < c->n_cores; core++)
+        for (uint32_t k = 0; k < c->n_levels; k++) {
+            const struct level *level = &c->level[k];
+            memset(c->core[core].bank[k].entries, 0xff,
+                   (size_t)level->sets * level->stride * sizeof(uint32_t));
+        }
+    memset(c->hash_region, 0xff, REGION_HASH * sizeof *c->hash_region);
+    for (uint32_t i = 0; i < RECENT_REGIONS; i++)
+        c->recent[i].region = NO_REGION;
+    for (uint32_t i = 0; i < c->n_regions; i++) {
+        free(c->owner[i]);
+        c->owner[i] = NULL;
+    }
+    c->n_regions = 0;
+    c->forgotten++;
+}
+
+static uint32_t new_region(struct rl_cache *c, uint64_t region)
+{
+    uint32_t id = c->n_regions++;
+    for (uint32_t k = 0; k < c->n_levels; k++)
+        if (c->level[k].region_start)
+            c->level[k].region_start[id] = (uint32_t)((region << REGION_SHIFT) % c->level[k].sets);
+    return id;
+}
+
+static uint32_t region_id(struct rl_cache *c, uint64_t region)
+{
+    if (c->n_regions == REGIONS_MAX)
+        forget_all(c);
+    uint64_t slot = (region * 0x9e3779b97f4a7c15u) >> 49;
+    while (c->hash_region[slot] != NO_REGION && c->hash_region[slot] != region)
+        slot = (slot + 1) % REGION_HASH;
+    if (c->hash_region[slot] == NO_REGION) {
+        c->hash_region[slot] = region;
+        c->hash_id[slot] = (uint16_t)new_region(c, region);
+    }
+    struct recent_region *recent = &c->recent[region % RECENT_REGIONS];
+    recent->region = region;
+    recent->id = c->hash_id[slot];
+    return recent->id;
+}
+
+static inline uint32_t number_of(struct rl_cache *c, uint64_t address_line)
+{
+    uint64_t region = address_line >> REGION_SHIFT;
+    const struct recent_region *recent = &c->recent[region % RECENT_REGIONS];
+    uint32_t id = recent->region == region ? recent->id : region_id(c, region);
+    return id << REGION_SHIFT | (uint32_t)(address_line & ((1u << REGION_SHIFT) - 1));
+}
+
+/* ---- who else may hold a line ---- */
+
+static uint16_t *owner_of(struct rl_cache *c, uint32_t line)
+{
+    uint16_t **region = &c->owner[line >> REGION_SHIFT];
+    if (!*region)
+        *region = calloc(1u << REGION_SHIFT, sizeof **region);
+    return *region ? *region + (line & ((1u << REGION_SHIFT) - 1)) : NULL;
+}
+
+static void put(struct rl_cache *c, uint32_t core, uint32_t k, uint32_t entry,
+                struct rl_cache_flow *flow);
+
+/* Clean, or drop, one core's private copies; a dirty one moves to the first shared level.
+ * Returns whether there was any. */
+static bool withdraw(struct rl_cache *c, uint32_t core, uint32_t line, bool away,
+                     struct rl_cache_flow *flow)
+{
+    bool held = false;
+    uint32_t dirty = 0;
+    for (uint32_t k = 0; k < c->n_private; k++) {
+        struct spot spot = spot_of(c, core, k, line);
+        uint32_t at = set_find(spot.set, c->level[k].ways, line);
+        if (at != NOT_FOUND) {
+            held = true;
+            dirty |= spot.set[at] & DIRTY;
+            spot.set[at] &= ~(uint32_t)DIRTY;
+            if (away)
+                set_drop(spot.set, c->level[k].ways, at);
+        }
+        if (dirty)
+            count_writeback(c, flow, k, spot.group);
+    }
+    if (dirty && c->n_private < c->n_levels)
+        put(c, core, c->n_private, line << 1 | DIRTY, flow);
+    return held;
+}
+
+static bool withdraw_others(struct rl_cache *c, uint32_t core, uint32_t line, bool away,
+                            struct rl_cache_flow *flow)
+{
+    bool held = false;
+    for (uint32_t other = 0; other < c->n_cores; other++)
+        if (other != core)
+            held |= withdraw(c, other, line, away, flow);
+    return held;
+}
+
+static bool held_by_others(const struct rl_cache *c, uint32_t core, uint32_t line)
+{
+    for (uint32_t other = 0; other < c->n_cores; other++)
+        for (uint32_t k = 0; other != core && k < c->n_private; k++)
+            if (set_find(spot_of(c, other, k, line).set, c->level[k].ways, line) != NOT_FOUND)
+                return true;
+    return false;
+}
+
+enum supply { SUPPLY_NONE, SUPPLY_CORE, SUPPLY_ASK };
+
+/* A private miss of `core`, or its store to a clean line: settle the other cores' copies.
+ * SUPPLY_ASK: several may hold it, all of them clean, and looking costs more than most callers
+ * need. */
+static enum supply snoop(struct rl_cache *c, uint32_t core, uint32_t line, bool store,
+                         struct rl_cache_flow *flow)
+{
+    uint16_t *owner = owner_of(c, line);
+    uint16_t self = (uint16_t)(core + 1);
+    uint16_t was = owner ? *owner : OWNER_MANY;
+    if (was == self)
+        return SUPPLY_NONE;
+    if (was == OWNER_MANY && !store && owner)
+        return SUPPLY_ASK;
+    bool held = false;
+    if (was == OWNER_MANY)
+        held = withdraw_others(c, core, line, store, flow);
+    else if (was != OWNER_NONE)
+        held = withdraw(c, was - 1u, line, store, flow);
+    if (owner)
+        *owner = held && !store ? OWNER_MANY : self;
+    return held ? SUPPLY_CORE : SUPPLY_NONE;
+}
+
+static void walk_enter_owners(struct rl_cache *c)
+{
+    for (uint32_t k = 0; k < c->n_private; k++) {
+        const struct level *level = &c->level[k];
+        const uint32_t *entries = c->core[0].bank[k].entries;
+        for (size_t i = 0; i < (size_t)level->sets * level->stride; i++) {
+            uint16_t *owner = entries[i] == EMPTY ? NULL : owner_of(c, entries[i] >> 1);
+            if (owner)
+                *owner = 1;
+        }
+    }
+}
+
+/* ---- moving lines ---- */
+
+/* Take a line out of one core's levels first .. end-1; returns DIRTY if a copy was, counting the
+ * write-backs of its way outward. */
+static uint32_t take_out(struct rl_cache *c, uint32_t core, uint32_t first, uint32_t end,
+                         uint32_t line, uint32_t dirty, struct rl_cache_flow *flow)
+{
+    for (uint32_t k = first; k < end; k++) {
+        struct spot spot = spot_of(c, core, k, line);
+        uint32_t at = set_find(spot.set, c->level[k].ways, line);
+        if (at != NOT_FOUND) {
+            dirty |= spot.set[at] & DIRTY;
+            set_drop(spot.set, c->level[k].ways, at);
+        }
+        if (dirty)
+            count_writeback(c, flow, k, spot.group);
+    }
+    return dirty;
+}
+
+/* A line leaves inclusive level k: it leaves the inner levels too. Returns its dirty bit. */
+static uint32_t back_invalidate(struct rl_cache *c, uint32_t core, uint32_t k, uint32_t line,
+                                struct rl_cache_flow *flow)
+{
+    if (k < c->n_private)
+        return take_out(c, core, 0, k, line, 0, flow);
+    uint32_t dirty = 0;
+    uint16_t *owner = c->n_cores > 1 ? owner_of(c, line) : NULL;
+    for (uint32_t other = 0; other < c->n_cores; other++)
+        if (!owner || *owner == OWNER_MANY || *owner == other + 1)
+            dirty |= take_out(c, other, 0, c->n_private, line, 0, flow);
+    return take_out(c, core, c->n_private, k, line, dirty, flow);
+}
+
+static void evict(struct rl_cache *c, uint32_t core, uint32_t k, uint32_t entry, uint32_t group,
+                  struct rl_cache_flow *flow)
+{
+    if (entry == EMPTY)
+        return;
+    if (c->level[k].policy == RL_CACHE_INCLUSIVE)
+        entry |= back_invalidate(c, core, k, entry >> 1, flow);
+    bool last = k + 1 == c->n_levels;
+    if (entry & DIRTY)
+        account(c, flow, k, group)->writebacks++;
+    else if (!last && c->level[k + 1].policy == RL_CACHE_VICTIM)
+        account(c, flow, k, group)->castouts++;
+    else
+        return;
+    if (!last)
+        put(c, core, k + 1, entry, flow);
+}
+
+/* A line arrives at level k from the inside. */
+static void put(struct rl_cache *c, uint32_t core, uint32_t k, uint32_t entry,
+                struct rl_cache_flow *flow)
+{
+    struct spot spot = spot_of(c, core, k, entry >> 1);
+    if (spot.group == RL_CACHE_OUT)
+        return;
+    uint32_t ways = c->level[k].ways;
+    uint32_t at = set_find(spot.set, ways, entry >> 1);
+    if (at != NOT_FOUND)
+        set_promote(spot.set, ways, at, spot.set[at] | entry);
+    else
+        evict(c, core, k, set_insert(spot.set, ways, entry), spot.group, flow);
+}
+
+static inline void count_fill(struct rl_cache_flow *flow, enum rl_cache_kind kind)
+{
+    if (kind == RL_CACHE_STORE)
+        flow->allocates++;
+    else
+        flow->reads++;
+}
+
+/* Whether another core holds the line, where snoop left that open. */
+static bool supplied(struct rl_cache *c, uint32_t core, uint32_t line, enum supply supply)
+{
+    if (supply != SUPPLY_ASK)
+        return supply == SUPPLY_CORE;
+    if (held_by_others(c, core, line))
+        return true;
+    *owner_of(c, line) = (uint16_t)(core + 1);
+    return false;
+}
+
+/* Bring a line in from level k or beyond; returns DIRTY if a victim level handed it over dirty. */
+static uint32_t fetch(struct rl_cache *c, uint32_t core, uint32_t k, uint32_t line,
+                      enum rl_cache_kind kind, struct rl_cache_flow *flow)
+{
+    bool end = k == c->n_levels;
+    struct spot spot = {NULL, RL_CACHE_OUT};
+    if (!end)
+        spot = spot_of(c, core, k, line);
+    bool out = spot.group == RL_CACHE_OUT;
+    enum supply supply = SUPPLY_NONE;
+    if (c->n_cores > 1 && (k == c->n_private || (out && k < c->n_private)))
+        supply = snoop(c, core, line, kind != RL_CACHE_LOAD, flow);
+    if (out)
+        return 0;
+    const struct level *level = &c->level[k];
+    bool victim = level->policy == RL_CACHE_VICTIM;
+    uint32_t at = set_find(spot.set, level->ways, line);
+    if (at != NOT_FOUND) {
+        uint32_t entry = spot.set[at];
+        bool moves = victim && (kind != RL_CACHE_LOAD || !supplied(c, core, line, supply));
+        if (moves)
+            set_drop(spot.set, level->ways, at);
+        else
+            set_promote(spot.set, level->ways, at, entry);
+        return moves ? entry & DIRTY : 0;
+    }
+    uint32_t dirty = 0;
+    if (!supplied(c, core, line, supply)) {
+        count_fill(account(c, flow, k, spot.group), kind);
+        dirty = fetch(c, core, k + 1, line, kind, flow);
+    }
+    if (victim)
+        return dirty;
+    uint32_t gone = set_insert(spot.set, level->ways, line << 1 | dirty);
+    evict(c, core, k, gone, spot.group, flow);
+    return 0;
+}
+
+static __attribute__((noinline)) void miss(struct rl_cache *c, uint32_t core, uint32_t line,
+                                           enum rl_cache_kind kind, struct spot spot,
+                                           struct rl_cache_flow *flow)
+{
+    for (uint32_t k = 2; k < c->n_levels; k++)
+        __builtin_prefetch(spot_of(c, core, k, line).set);
+    bool store = kind != RL_CACHE_LOAD;
+    count_fill(account(c, flow, 0, spot.group), kind);
+    uint32_t dirty = fetch(c, core, 1, line, kind, flow);
+    uint32_t entry = line << 1 | dirty | (store ? DIRTY : 0);
+    evict(c, core, 0, set_insert(spot.set, c->level[0].ways, entry), spot.group, flow);
+    if (store && c->n_cores > 1 && c->n_private > 0)
+        snoop(c, core, line, true, flow);
+}
+
+static inline void touch(struct rl_cache *c, uint32_t core, uint32_t line, enum rl_cache_kind kind,
+                         struct rl_cache_flow *flow)
+{
+    struct spot spot = spot_of(c, core, 0, line);
+    if (spot.group == RL_CACHE_OUT)
+        return;
+    uint32_t at = spot.set[0] >> 1 == line ? 0 : set_find(spot.set, c->level[0].ways, line);
+    if (at == NOT_FOUND) {
+        miss(c, core, line, kind, spot, flow);
+        return;
+    }
+    uint32_t entry = spot.set[at];
+    bool soiled = kind != RL_CACHE_LOAD && !(entry & DIRTY);
+    /* The whole set is stored in either case: a vector load behind a narrow store would stall. */
+    if (at > 0 || soiled)
+        set_promote(spot.set, c->level[0].ways, at, soiled ? entry | DIRTY : entry);
+    if (soiled && c->n_cores > 1 && c->n_private > 0)
+        snoop(c, core, line, true, flow);
+}
+
+/* A line leaves every cache; returns the group of its set at the last level, or RL_CACHE_OUT. */
+static uint32_t expel(struct rl_cache *c, uint32_t core, uint32_t line, struct rl_cache_flow *flow)
+{
+    uint32_t dirty = 0;
+    uint16_t *owner = c->n_cores > 1 ? owner_of(c, line) : NULL;
+    for (uint32_t other = 0; other < c->n_cores; other++)
+        if (!owner || *owner == OWNER_MANY || *owner == other + 1)
+            dirty |= take_out(c, other, 0, c->n_private, line, 0, flow);
+    if (owner)
+        *owner = OWNER_NONE;
+    take_out(c, core, c->n_private, c->n_levels, line, dirty, flow);
+    return spot_of(c, core, c->n_levels - 1, line).group;
+}
+
+static void store_past(struct rl_cache *c, uint32_t core, uint32_t line, uint64_t bytes,
+                       struct rl_cache_flow *flow)
+{
+    if (spot_of(c, core, 0, line).group == RL_CACHE_OUT)
+        return;
+    uint32_t group = expel(c, core, line, flow);
+    if (group != RL_CACHE_OUT)
+        account(c, flow, c->n_levels - 1, group)->nt_bytes += bytes;
+}
+
+static void walk_access(struct rl_cache *cache, uint32_t core, uint64_t address, uint64_t size,
+                        enum rl_cache_kind kind, struct rl_cache_flow *flow)
+{
+    while (size > 0) {
+        uint64_t within = address % RL_CACHE_LINE_BYTES;
+        uint64_t bytes = RL_CACHE_LINE_BYTES - within;
+        if (bytes > size)
+            bytes = size;
+        uint32_t line = number_of(cache, address >> LINE_SHIFT);
+        if (kind != RL_CACHE_NT_STORE)
+            touch(cache, core, line, kind, flow);
+        else
+            store_past(cache, core, line, bytes, flow);
+        address += bytes;
+        size -= bytes;
+    }
+}
+
+static void walk_flush(struct rl_cache *cache, struct rl_cache_flow *flow)
+{
+    for (uint32_t core = 0; core < cache->n_cores; core++)
+        for (uint32_t k = 0; k < cache->n_levels; k++) {
+            const struct level *level = &cache->level[k];
+            for (uint32_t set = 0; set < level->sets; set++) {
+                uint32_t *entries = cache->core[core].bank[k].entries + (size_t)set * level->stride;
+                while (entries[0] != EMPTY)
+                    expel(cache, core, entries[0] >> 1, flow);
+            }
+        }
+}
+
+#define CACHE_WALK                                                                                 \
+    {                                                                                              \
+        walk_access, walk_flush, walk_enter_owners                                                 \
+    }
+
+#endif
