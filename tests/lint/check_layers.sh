@@ -7,7 +7,7 @@ awk '
 BEGIN {
     split("base:0 region:0 record:1 model:1 cpu:1 format:2 catalog:2 topology:2 timing:2 symbol:2 kernel:3 count:3 decode:3 sample:3 import:3 accel:3 ceilings:4 profile:4 workload:4 analysis:4 render:4 cluster:4 cli:5", rows, " ")
     for (i in rows) { split(rows[i], f, ":"); layer[f[1]] = f[2] }
-    allowed["model record"] = allowed["render analysis"] = allowed["count decode"] = 1
+    allowed["model record"] = allowed["render analysis"] = allowed["count decode"] = allowed["count kernel"] = 1
     producer = " profile symbol topology catalog ceilings workload count sample import accel kernel timing decode "
     consumer = " analysis render cluster "
 }

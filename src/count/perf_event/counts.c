@@ -321,7 +321,8 @@ static void compute_flop(struct rl_pmu_counts *counts)
         counts->flop_disagreement = fabs(typed.value.value / any.value.value - 1);
     bool was_any_tried = any.why != RL_PMU_NO_ROW && any.why != RL_PMU_NOT_PLANNED;
     counts->flop = is_known(&typed) || !was_any_tried ? typed : any;
-    for (size_t i = 2; i < 4 && is_known(&counts->flop); i++) {
+    /* Whether the count of all takes in other precisions differs from core to core. */
+    for (size_t i = 2; i < 4 && is_known(&typed); i++) {
         if (is_known(&counts->flop_of[all[i]]))
             counts->flop = sum(counts->flop, counts->flop_of[all[i]]);
     }
