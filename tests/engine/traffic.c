@@ -9,8 +9,8 @@
  *
  * Output: "status N", "level L BYTES ERROR READS ALLOCATES WRITEBACKS NT" (bytes),
  * "function NAME L1 L2 L3 E1 E2 E3", "records N", "lost N", "skipped N", "waits N", "processes N",
- * "threads N", "sampled N", "malformed N", "wall SECONDS", "model-cpu SECONDS",
- * "program-cpu SECONDS". */
+ * "threads N", "sampled N", "malformed N", "unfinished N" (processes killed or lost), "wall
+ * SECONDS", "model-cpu SECONDS", "program-cpu SECONDS". */
 #include <elf.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -41,6 +41,7 @@ static struct rl_traffic_options options;
 static const char *object;
 static struct function functions[FUNCTIONS_MAX];
 static size_t n_functions;
+static unsigned n_unfinished; /* process images that did not end in order */
 
 static void fail(const char *what)
 {
@@ -141,7 +142,10 @@ static const char *result_of(const char *prefix, int32_t pid, uint32_t sequence)
     snprintf(path, sizeof path, "%s.%d.%u", prefix, pid, sequence);
     last_pid = pid;
     last_sequence = sequence;
-    return last = map_file(path);
+    last = map_file(path);
+    const struct rle_result_header *header = (const void *)last;
+    n_unfinished += !header || header->state == RLE_STATE_RUNNING;
+    return last;
 }
 
 static const void *record(const char *file, enum rle_section_id id, uint32_t index)
@@ -275,9 +279,10 @@ int main(int argc, char **argv)
     printf("status %d\n", status);
     print_values(traffic, sum);
     printf("records %" PRIu64 "\nlost %" PRIu64 "\nskipped %" PRIu64 "\nwaits %" PRIu64
-           "\nprocesses %u\nthreads %u\nsampled %d\nmalformed %" PRIu64 "\n",
+           "\nprocesses %u\nthreads %u\nsampled %d\nmalformed %" PRIu64 "\nunfinished %u\n",
            summary.records, summary.channel.lost, summary.channel.skipped, summary.channel.waits,
-           summary.channel.processes, summary.channel.threads, summary.sampled, summary.malformed);
+           summary.channel.processes, summary.channel.threads, summary.sampled, summary.malformed,
+           n_unfinished);
     printf("wall %.3f\nmodel-cpu %.3f\nprogram-cpu %.3f\n", wall_s,
            seconds(own.ru_utime) + seconds(own.ru_stime),
            seconds(children.ru_utime) + seconds(children.ru_stime));

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The traffic model end to end.
 #   traffic.sh CASE ENGINE TOOL PROGRAMS
-# CASE: forms | analytic | cachegrind | sampled | same. PROGRAMS: folder of the engine-* programs.
+# CASE: forms | analytic | cachegrind | sampled | same | commands. PROGRAMS: folder of the engine-* programs.
 set -u
 case=$1 engine=$2 tool=$3 programs=$4
 work=$(mktemp -d /dev/shm/rl-traffic.XXXXXX 2>/dev/null || mktemp -d)
@@ -95,6 +95,36 @@ same() { # same output and status as natively, threads, processes, signals and a
             grep -qx "status $native" "$work/o" || complain "$run ($mode): $(head -1 "$work/o"), natively $native"
         done
     done
+}
+
+commands() { # what users have: the same output, and counted to the end
+    tr -d '\n' < /dev/urandom 2>/dev/null | head -c 200000 > "$work/data"
+    while IFS= read -r line; do
+        command -v "${line%% *}" > /dev/null || continue
+        sh -c "$line" > "$work/native" 2> /dev/null < "$work/data"; native=$?
+        for mode in full exact=0; do
+            "$tool" $mode "$engine" "$work/r" sh -c "exec $line" > "$work/o" 2> "$work/err" < "$work/data"
+            cmp -s "$work/err" "$work/native" || complain "$line ($mode): other output"
+            grep -qx "status $native" "$work/o" || complain "$line ($mode): $(head -1 "$work/o"), natively $native"
+            grep -qx "unfinished 0" "$work/o" || complain "$line ($mode): not counted to the end"
+            rm -f "$work"/r.*
+        done
+    done << 'END'
+cat
+sort -r
+gzip -9 -c
+xz -0 -c
+bzip2 -c
+sha256sum
+od -x
+awk 'BEGIN { for (i = 0; i < 20000; i++) s += i * 1.5; print s }'
+bash -c 'for ((i = 0; i < 2000; i++)); do x=$((x + i)); done; echo $x'
+perl -e 'my %h; $h{$_} = $_ ** 2 for 1 .. 5000; print scalar(keys %h), "\n"'
+python3 -c 'print(sum(i * i for i in range(50000)), len({i: str(i) for i in range(5000)}))'
+sqlite3 :memory: 'create table t(a integer primary key, b text); with recursive n(i) as (select 1 union all select i+1 from n where i<2000) insert into t select i, i*7919 from n; select count(*), sum(a) from t where b like "1%";'
+sh -c 'for i in 1 2 3 4 5; do (echo $i; ls /) | wc -l & done; wait'
+gcc -O1 -x c -S -o - /dev/null
+END
 }
 
 $case

@@ -163,13 +163,15 @@ static void choose_head_place(struct work *w)
             w->head_at = i;
             return;
         }
-    for (unsigned i = 0; i < n; i++)
-        if (plan->points[i].dead_regs) {
+    for (unsigned i = 0; i < n; i++) {
+        uint16_t dead = plan->points[i].dead_regs & (uint16_t)~plan->sb.held_regs;
+        if (dead) {
             w->head_way = HEAD_DEAD_REG;
             w->head_at = i;
-            w->head_reg = highest(plan->points[i].dead_regs);
+            w->head_reg = highest(dead);
             return;
         }
+    }
     w->head_way = HEAD_SPILL;
 }
 
