@@ -1,6 +1,7 @@
 #!/bin/sh
 # Each command of a list, natively and under the counting engine: same output, same exit status.
 #   torture.sh ENGINE LIST [WORK]
+# With LAUNCHER set, commands are started by it rather than with the engine preloaded.
 # A line of LIST is a shell command; those whose first word is not installed are passed over. Lines run
 # in a directory of their own with the inputs made below; `#` begins a comment.
 set -u
@@ -89,8 +90,12 @@ while IFS= read -r line; do
     case $word in timeout|env|cd) word=$(printf '%s' "$line" | awk '{print $3}') ;; esac
     command -v "$word" >/dev/null 2>&1 || { absent=$((absent + 1)); continue; }
     timeout 120 sh -c "$line" > native.out 2> native.err < /dev/null; native=$?
-    timeout 300 env LD_PRELOAD="$engine" ROOFLINE_ENGINE="${RLE_TORTURE_OPTIONS:-}output=$results/r" \
-        sh -c "$line" > engine.out 2> engine.err < /dev/null; counted=$?
+    options=${RLE_TORTURE_OPTIONS:-}output=$results/r
+    if [ -n "${LAUNCHER:-}" ]; then
+        timeout 300 "$LAUNCHER" "$engine" "$options" sh sh -c "$line"
+    else
+        timeout 300 env LD_PRELOAD="$engine" ROOFLINE_ENGINE="$options" sh -c "$line"
+    fi > engine.out 2> engine.err < /dev/null; counted=$?
     rm -f "$results"/r.*
     if [ $native -eq $counted ] && cmp -s native.out engine.out; then
         passed=$((passed + 1))

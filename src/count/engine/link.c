@@ -78,6 +78,11 @@ struct rle_placed_insn *rle_placed(uint32_t index)
     return &table.insns[index];
 }
 
+uint64_t rle_placed_pc(const struct rle_fragment *fragment, unsigned insn)
+{
+    return fragment->pc + (uint64_t)(int64_t)table.insns[fragment->first_insn + insn].from_pc;
+}
+
 const struct rle_stub *rle_stub(uint32_t index)
 {
     return &table.stubs[index];
@@ -86,7 +91,7 @@ const struct rle_stub *rle_stub(uint32_t index)
 /* Neighbouring code has neighbouring slots, so that few pages of the table are touched. */
 static uint32_t hash_of(uint64_t pc)
 {
-    return (uint32_t)(pc >> 1 ^ pc >> (HASH_BITS + 1)) & table.hash_mask;
+    return (uint32_t)(pc >> 3 ^ pc >> (HASH_BITS + 3)) & table.hash_mask;
 }
 
 struct rle_fragment *rle_fragment_find(uint64_t pc)

@@ -37,7 +37,7 @@ struct rle_fragment {
 
 /** Where instruction i of a fragment went. */
 struct rle_placed_insn {
-    uint64_t pc;     /**< program address */
+    int32_t from_pc; /**< program address, relative to the fragment's */
     uint16_t before; /**< offset from the entry at which everything that belongs to it begins */
     uint16_t at;     /**< offset of the instruction itself, its instrumentation done */
 };
@@ -70,6 +70,8 @@ bool rle_links_have_room(void);
 struct rle_fragment *rle_fragment(uint32_t index);
 uint32_t rle_fragment_index(const struct rle_fragment *fragment);
 struct rle_placed_insn *rle_placed(uint32_t index);
+/** Program address of instruction `insn` of a fragment. */
+uint64_t rle_placed_pc(const struct rle_fragment *fragment, unsigned insn);
 const struct rle_stub *rle_stub(uint32_t index);
 
 /** The live fragment for program address `pc`; NULL if none. */

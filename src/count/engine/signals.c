@@ -127,7 +127,8 @@ static void undo_sequence(struct rle_thread *thread, const struct place *place, 
         thread->reg[RLE_RCX] = thread->spill[0];
         return;
     }
-    rle_decode((const uint8_t *)placed->pc, RLE_INSN_MAX, placed->pc, &insn);
+    uint64_t at = rle_placed_pc(f, place->insn);
+    rle_decode((const uint8_t *)at, RLE_INSN_MAX, at, &insn);
     if (insn.kind == RLE_RET || insn.kind == RLE_JMP_IND || insn.kind == RLE_CALL_IND)
         thread->reg[RLE_RCX] = thread->spill[0];
 }
@@ -144,7 +145,7 @@ static void leave_fragment(struct rle_thread *thread, const struct place *place,
         thread->reg[f->loop_reg] = thread->loop_save;
     for (unsigned r = 0; r < f->n_resident; r++)
         thread->reg[f->resident[r]] = thread->resident[r];
-    thread->next_pc = rle_placed(f->first_insn + place->insn)->pc;
+    thread->next_pc = rle_placed_pc(f, place->insn);
     if (place->insn == 0 && !place->counted)
         return;
     if (!place->counted)
@@ -156,7 +157,8 @@ static void leave_fragment(struct rle_thread *thread, const struct place *place,
 static bool behind_trap(const struct place *place, uint64_t pc, struct rle_insn *insn)
 {
     const struct rle_placed_insn *placed = rle_placed(place->fragment->first_insn + place->insn);
-    rle_decode((const uint8_t *)placed->pc, RLE_INSN_MAX, placed->pc, insn);
+    uint64_t at = rle_placed_pc(place->fragment, place->insn);
+    rle_decode((const uint8_t *)at, RLE_INSN_MAX, at, insn);
     return insn->kind == RLE_INT && pc == place->fragment->entry + placed->at + insn->length;
 }
 

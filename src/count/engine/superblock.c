@@ -216,7 +216,9 @@ static bool add_insn(struct build *b)
     struct rle_insn *insn = &plan->insns[i];
     bool writable = false;
     bool mapped = decode_at(b->pc, insn, &writable);
-    if (!mapped || is_unsupported(insn) || insn->length == 0 || writable != plan->writable) {
+    int64_t distance = (int64_t)(b->pc - plan->pc);
+    if (!mapped || distance != (int32_t)distance || is_unsupported(insn) || insn->length == 0 ||
+        writable != plan->writable) {
         plan->next = b->pc;
         if (i > 0 || !mapped) /* if control really gets there: a superblock of its own */
             return false;

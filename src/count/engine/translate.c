@@ -463,7 +463,7 @@ static void emit_insn(struct work *w, unsigned i)
     const struct rle_insn *insn = &w->plan->insns[i];
     struct rle_placed_insn *placed = rle_placed(w->fragment->first_insn + i);
     uint64_t entry = w->fragment->entry;
-    placed->pc = insn->pc;
+    placed->from_pc = (int32_t)(insn->pc - w->plan->pc);
     placed->before = (uint16_t)(rle_emit_address(w->e) - entry);
     if (w->head_way > HEAD_LOOP_REG && i == w->head_at)
         count_head(w);
