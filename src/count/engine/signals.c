@@ -26,6 +26,11 @@ struct place {
 /* ---- actions ----------------------------------------------------------------------------------
  */
 
+static bool has_handler(const struct rle_thread *thread, int signal)
+{
+    return thread->actions->of[signal].handler > RLE_SIG_IGN;
+}
+
 static bool is_own(int signal)
 {
     return (RLE_OWN_SIGNALS & RLE_SIGNAL_BIT(signal)) != 0;
@@ -73,8 +78,10 @@ void rle_signals_init(void)
 
 void rle_uninstall_signals(struct rle_thread *thread)
 {
+    /* Another thread may be stepping to a boundary at this moment. */
+    bool keep_trap = !rle_thread_is_last(thread) && !has_handler(thread, SIGTRAP);
     for (int s = 1; s <= RLE_SIGNALS; s++)
-        if (s != SIGKILL && s != SIGSTOP)
+        if (s != SIGKILL && s != SIGSTOP && !(s == SIGTRAP && keep_trap))
             set_kernel_action(s, &thread->actions->of[s]);
     rle_sys3(SYS_sigaltstack, (long)&thread->program_altstack, 0, 0);
 }
@@ -164,11 +171,6 @@ static bool behind_trap(const struct place *place, uint64_t pc, struct rle_insn 
 
 /* ---- delivery ---------------------------------------------------------------------------------
  */
-
-static bool has_handler(const struct rle_thread *thread, int signal)
-{
-    return thread->actions->of[signal].handler > RLE_SIG_IGN;
-}
 
 /* A signal with default action reached us because the engine needs it for itself (or the action
  * changed meanwhile): let the kernel do what it would have done. */
