@@ -133,6 +133,8 @@ struct rl_thresholds {
     double near_ridge; /**< memory and compute bound times within this share of each other; 0.10 */
     double latency;    /**< no resource used above this share: latency; 0.50 */
     double above_roof; /**< attained above this: above-roof; 1.05 */
+    double
+        time_spread; /**< sampled times less certain than this place nothing; 0.10; 0: no limit */
 };
 
 struct rl_thresholds rl_thresholds_default(void);

@@ -19,7 +19,8 @@ const char *rl_verdict_name(enum rl_verdict verdict)
 
 struct rl_thresholds rl_thresholds_default(void)
 {
-    return (struct rl_thresholds){.near_ridge = 0.10, .latency = 0.50, .above_roof = 1.05};
+    return (struct rl_thresholds){
+        .near_ridge = 0.10, .latency = 0.50, .above_roof = 1.05, .time_spread = 0.10};
 }
 
 double rl_intensity(const struct rl_kernel *kernel, const char *level)
@@ -313,7 +314,9 @@ enum rl_status rl_place(const struct rl_machine *machine, const struct rl_kernel
     else
         add_bare_flop(machine, kernel, &place);
 
-    bool has_time = rl_known(kernel->time_s) && kernel->time_s.value > 0;
+    bool is_vague = kernel->time_s.source == RL_SOURCE_SAMPLED && limits.time_spread > 0 &&
+                    kernel->time_s.spread > limits.time_spread;
+    bool has_time = rl_known(kernel->time_s) && kernel->time_s.value > 0 && !is_vague;
     if (place.n_resource)
         place.bound_time_s = place.resource[0].bound_time_s;
     if (has_flop && place.bound_time_s > 0)
@@ -332,7 +335,8 @@ enum rl_status rl_place(const struct rl_machine *machine, const struct rl_kernel
                                 ? "the machine record has no ceiling for what the kernel uses"
                                 : "neither FLOP nor bytes are known");
     else if (!has_time)
-        set_unknown(&place, "the time is not known");
+        set_unknown(&place, is_vague ? "its time was sampled too seldom: run longer, or repeat"
+                                     : "the time is not known");
     else if (!rl_known(flop) && kernel->n_ops == 0)
         set_unknown(&place, "the FLOP are not known");
     else

@@ -248,22 +248,40 @@ static enum rl_status start_and_watch(struct run *run, const char *const *argv,
     return conclude(run, err);
 }
 
+/* The preloaded object and its scratch files. Without a place for these, a program can still be
+ * sampled by perf, or at least timed; only timers that were demanded need them. */
+static enum rl_status prepare_preload(struct run *run, const char *const *envp,
+                                      struct rl_error *err)
+{
+    struct rl_error why = {0};
+    bool timers = run->samples.method == RL_SAMPLE_TIMER;
+    if (!timers && !run->options->regions)
+        return RL_OK;
+    enum rl_status status =
+        preload_new(run->options, timers, run->samples.rate_hz, envp, &run->preload, &why);
+    if (status == RL_OK)
+        return RL_OK;
+    if (run->options->method == RL_SAMPLE_TIMER || status == RL_ENOMEM)
+        return rl_fail(err, status, "%s", why.text);
+    if (timers)
+        choose_rate(run, RL_SAMPLE_NONE);
+    return add_note(&run->samples, err, "%s: %s", why.text,
+                    timers ? "time is known for the program as a whole only"
+                           : "regions are not timed");
+}
+
 enum rl_status rl_sample_run(const char *const *argv, const char *const *envp,
                              const struct rl_sample_options *options, struct rl_samples *ret,
                              struct rl_error *err)
 {
     static const struct rl_sample_options defaults;
     struct run run = {.options = options ? options : &defaults};
-    const char *const *environment = envp;
     enum rl_status status = choose_method(&run, err);
-    if (status == RL_OK && (run.samples.method == RL_SAMPLE_TIMER || run.options->regions)) {
-        status = preload_new(run.options, run.samples.method == RL_SAMPLE_TIMER,
-                             run.samples.rate_hz, envp, &run.preload, err);
-        if (status == RL_OK)
-            environment = preload_environment(run.preload);
-    }
     if (status == RL_OK)
-        status = start_and_watch(&run, argv, environment, err);
+        status = prepare_preload(&run, envp, err);
+    if (status == RL_OK)
+        status =
+            start_and_watch(&run, argv, run.preload ? preload_environment(run.preload) : envp, err);
     if (status == RL_OK) {
         *ret = run.samples;
         run.samples = (struct rl_samples){0};

@@ -328,6 +328,24 @@ static void a_higher_ceiling_never_raises_the_share_attained(void **state)
     rl_machine_release(&faster);
 }
 
+static void a_time_sampled_too_seldom_places_nothing(void **state)
+{
+    (void)state;
+    struct rl_machine m = test_machine();
+    struct rl_kernel k = kernel_with(1e9, "avx2", 1e9, 1);
+    k.time_s = rl_value(1, RL_SOURCE_SAMPLED, 0.09);
+    assert_int_not_equal(place(&m, &k).verdict, RL_VERDICT_UNKNOWN);
+    k.time_s.spread = 0.11;
+    struct rl_placement p = place(&m, &k);
+    assert_int_equal(p.verdict, RL_VERDICT_UNKNOWN);
+    assert_non_null(strstr(p.why, "sampled"));
+    assert_true(p.attained == 0 && p.flop_per_s == 0);
+    k.time_s.source = RL_SOURCE_MEASURED;
+    assert_int_not_equal(place(&m, &k).verdict, RL_VERDICT_UNKNOWN);
+    rl_kernel_release(&k);
+    rl_machine_release(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -350,6 +368,7 @@ int main(void)
         cmocka_unit_test(broken_numbers_are_refused),
         cmocka_unit_test(no_ratio_changes_when_work_and_time_scale_together),
         cmocka_unit_test(a_higher_ceiling_never_raises_the_share_attained),
+        cmocka_unit_test(a_time_sampled_too_seldom_places_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
