@@ -306,16 +306,23 @@ static const struct {
     {"counters: controllers", "bytes_dram_rd*"},
 };
 
+static const char *verdict_mark(const struct rl_pmu *pmu, enum rl_pmu_why verdict)
+{
+    if (verdict == RL_PMU_WRONG)
+        return " (failed its self-test)";
+    return verdict == RL_PMU_UNTESTED && pmu->is_tested ? " (not shown by the self-test)" : "";
+}
+
 static void describe_topic(const struct rl_pmu *pmu, const char *pattern, struct rl_pmu_line *line)
 {
     size_t used = 0;
     unsigned n_good = 0;
-    unsigned n_wrong = 0;
+    unsigned n_planned = 0;
     enum rl_pmu_why why = RL_PMU_NO_ROW;
     const char *note = NULL;
     for (size_t m = 0; m < RL_PMU_METRICS; m++) {
         const struct rl_pmu_gap *gap = &pmu->plan.gap[0][m];
-        const struct rl_pmu_verdict *verdict = &pmu->trust.verdict[0][m];
+        enum rl_pmu_why verdict = pmu->trust.verdict[0][m].why;
         if (!rl_pmu_fits(pattern, rl_pmu_metric[m].name))
             continue;
         if (gap->why != RL_PMU_FINE) {
@@ -323,15 +330,14 @@ static void describe_topic(const struct rl_pmu *pmu, const char *pattern, struct
             why = why == RL_PMU_NO_ROW ? gap->why : why;
             continue;
         }
-        n_good++;
-        n_wrong += verdict->why == RL_PMU_WRONG;
+        n_planned++;
+        n_good += verdict == RL_PMU_FINE || !pmu->is_tested;
         int n = snprintf(line->text + used, sizeof line->text - used, "%s%s%s", used ? ", " : "",
-                         rl_pmu_metric[m].title,
-                         verdict->why == RL_PMU_WRONG ? " (failed its self-test)" : "");
+                         rl_pmu_metric[m].title, verdict_mark(pmu, verdict));
         used += n > 0 && used + (size_t)n < sizeof line->text ? (size_t)n : 0;
     }
-    line->works = n_good > n_wrong;
-    if (n_good)
+    line->works = n_good > 0;
+    if (n_planned)
         return;
     rl_pmu_why_text(why, &pmu->host, note, line->text, sizeof line->text);
     snprintf(line->enable, sizeof line->enable, "%s", rl_pmu_why_enable(why));
