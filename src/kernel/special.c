@@ -6,8 +6,10 @@
 #endif
 
 static const char libm[] = "libm.so.6";
+#if defined(__x86_64__)
 static const char libmvec[] = "libmvec.so.1";
 static const char sleef[] = "libsleef.so.3";
+#endif
 
 #define LIBM(op_, precision_, symbol_, run_)                                                       \
     {                                                                                              \
