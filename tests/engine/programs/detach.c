@@ -29,11 +29,11 @@ static uint64_t from_segment(void)
 static void *work(void *argument)
 {
     long n = 0;
-    while (!stop) {
+    do {
         n++;
         if (n % 1000 == 0)
             usleep(10);
-    }
+    } while (!stop);
     return n ? argument : NULL;
 }
 
