@@ -174,8 +174,8 @@ static enum rl_status fill_bytes(const struct sums *sums, struct rl_kernel *kern
         return RL_OK;
     char why[160];
     snprintf(why, sizeof why,
-             "%" PRIu64 " executions of repeated string instructions move bytes that are not in it",
-             sums->repeated);
+             "what repeated string instructions moved, executed %" PRIu64 " time%s, is not in it",
+             sums->repeated, sums->repeated == 1 ? "" : "s");
     return rl_missing_add(&kernel->missing, "bytes", why, err);
 }
 
@@ -191,8 +191,8 @@ static enum rl_status fill_parameters(const struct sums *sums, struct rl_kernel 
     }
     if (sums->undecodable) {
         char why[160];
-        snprintf(why, sizeof why, "%" PRIu64 " executions of code that could not be decoded",
-                 sums->undecodable);
+        snprintf(why, sizeof why, "code that could not be decoded was executed %" PRIu64 " time%s",
+                 sums->undecodable, sums->undecodable == 1 ? "" : "s");
         RL_TRY(rl_missing_add(&kernel->missing, "flop", why, err));
     }
     return RL_OK;

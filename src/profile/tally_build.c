@@ -506,7 +506,8 @@ static enum rl_status note_sums(const struct builder *b, struct rl_error *err)
                           "AMX instructions are counted as if every tile were full (16 rows of 64 "
                           "bytes), an upper bound"));
     if (s->undecodable)
-        RL_TRY(tally_note(b->tally, err, "%" PRIu64 " executions of code that could not be decoded",
+        RL_TRY(tally_note(b->tally, err,
+                          "code that could not be decoded was executed %" PRIu64 " times",
                           s->undecodable));
     return RL_OK;
 }

@@ -310,7 +310,7 @@ static void masks_and_string_instructions_are_pointed_out(void **state)
     assert_true(rl_kernel_flop(k).value == 160);
     assert_string_equal(parameter(k, "masked_flop_share"), "1");
     assert_int_equal(k->missing.n, 1);
-    assert_non_null(strstr(k->missing.item[0].why, "10 executions of repeated string"));
+    assert_non_null(strstr(k->missing.item[0].why, "string instructions moved, executed 10 times"));
     assert_true(k->store_bytes.value == 0);
     assert_int_equal(tally.n_note, 1);
     assert_non_null(strstr(tally.note[0], "under a mask"));
