@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A kernel whose time is known no better than this is listed, but should not be placed. */
-#define MAX_TIME_SPREAD 0.10
 /* Functions without time are shown if they did at least this part of the FLOP. */
 #define MIN_FLOP_SHARE 0.005
 /* The sampling interval of a mean of few runs: two-sided 95 % of Student's t by degrees of freedom.
@@ -87,12 +85,6 @@ static enum rl_status set_time(const struct times *times, size_t unit, struct rl
         kernel->threads = rl_value(wall_s > 0 ? cpu_s / wall_s : 1, RL_SOURCE_SAMPLED, 0);
     }
     free(wall);
-    if (n_samples && kernel->time_s.spread > MAX_TIME_SPREAD) {
-        char why[128];
-        snprintf(why, sizeof why, "its time is uncertain by %.0f %% (%llu samples)",
-                 100 * kernel->time_s.spread, (unsigned long long)n_samples);
-        return rl_missing_add(&kernel->missing, "placement", why, err);
-    }
     return RL_OK;
 }
 
