@@ -14,7 +14,7 @@ echo "== Real kernels under it: roofline bench --quick"
 echo
 echo "== What binds them, and what to try: roofline report"
 "$roofline" report --machine "$work/machine.json" "$work/profile.json"
-"$roofline" report --machine "$work/machine.json" -f term "$work/profile.json"
+"$roofline" report --machine "$work/machine.json" -f chart "$work/profile.json"
 "$roofline" report --machine "$work/machine.json" -f svg -o roofline.svg "$work/profile.json"
 echo
 echo "The picture is in roofline.svg."
