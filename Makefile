@@ -16,7 +16,7 @@ all:
 	@echo "built $(RELEASE)/roofline"
 
 demo: all
-	@scripts/demo.sh $(RELEASE)/roofline
+	@scripts/demo.sh $(CURDIR)/$(RELEASE)/roofline $(CURDIR)
 
 test: test-sanitized test-release
 

@@ -21,7 +21,7 @@ enum { MOST_COUNTS = 8 };
 struct measure {
     const char *output;
     const char *threads;
-    bool quick, thorough;
+    bool all, quick, thorough;
     double budget_s;
     uint64_t memory_bytes;
     unsigned count[MOST_COUNTS];
@@ -141,7 +141,7 @@ static enum rl_status run_measure(struct measure *m, struct rl_error *err)
     RL_TRY(status);
     bool to_stdout = m->output && strcmp(m->output, "-") == 0;
     if (!to_stdout)
-        rl_machine_table_print(stdout, &machine, false);
+        rl_machine_table_print(stdout, &machine, m->all);
     status = keep(m, &machine, err);
     rl_machine_release(&machine);
     return status;
@@ -158,6 +158,11 @@ static int run(const struct rl_command *self, int argc, char **argv)
          .arg = "FILE",
          .help = "write the machine record to FILE (- for standard output)",
          .value = &m.output},
+        {.type = RL_OPT_FLAG,
+         .name = "all",
+         .letter = 'a',
+         .help = "show every instruction set, not only the fastest for each operation",
+         .value = &m.all},
         {.type = RL_OPT_FLAG,
          .name = "quick",
          .help = "only what a plain roofline needs, in 3 seconds",
@@ -203,7 +208,7 @@ static int run(const struct rl_command *self, int argc, char **argv)
 const struct rl_command rl_cmd_measure = {
     .name = "measure",
     .summary = "measure this machine's ceilings",
-    .synopsis = "[-o FILE] [--quick | --thorough] [--threads LIST] [--budget SECONDS] "
+    .synopsis = "[-o FILE] [-a] [--quick | --thorough] [--threads LIST] [--budget SECONDS] "
                 "[--memory SIZE] [-q]",
     .run = run,
 };

@@ -106,14 +106,33 @@ static bool same_what(const char *a, const char *b)
     return n == what_length(b) && strncmp(a, b, n) == 0;
 }
 
-static void print_compute(FILE *out, const struct rl_machine *m, const struct counts *counts)
+/* No other instruction set does this operation faster with as many threads. */
+static bool is_fastest(const struct rl_machine *m, const struct rl_compute_ceiling *c)
 {
+    for (size_t i = 0; i < m->n_compute; i++) {
+        const struct rl_compute_ceiling *other = &m->compute[i];
+        if (other != c && other->precision == c->precision && other->threads == c->threads &&
+            strcmp(other->op, c->op) == 0 && other->rate.value > c->rate.value)
+            return false;
+    }
+    return true;
+}
+
+/* Returns how many rows were left out because another instruction set is faster. */
+static unsigned print_compute(FILE *out, const struct rl_machine *m, const struct counts *counts,
+                              bool all)
+{
+    unsigned left_out = 0;
     for (size_t i = 0; i < m->n_compute; i++) {
         bool seen = false;
         for (size_t j = 0; j < i && !seen; j++)
             seen = same_what(m->compute[i].id, m->compute[j].id);
         if (seen)
             continue;
+        if (!all && !is_fastest(m, &m->compute[i])) {
+            left_out++;
+            continue;
+        }
         fprintf(out, "%-24.*s", (int)what_length(m->compute[i].id), m->compute[i].id);
         for (unsigned k = 0; k < counts->n; k++) {
             const struct rl_compute_ceiling *found = NULL;
@@ -127,6 +146,7 @@ static void print_compute(FILE *out, const struct rl_machine *m, const struct co
         fprintf(out, "  %s%s%s\n", m->compute[i].variant, m->compute[i].accuracy[0] ? ", " : "",
                 m->compute[i].accuracy);
     }
+    return left_out;
 }
 
 static void print_memory(FILE *out, const struct rl_machine *m, const struct counts *counts)
@@ -221,10 +241,11 @@ static bool any_contended(const struct rl_machine *m)
 void rl_machine_table_print(FILE *out, const struct rl_machine *m, bool all)
 {
     struct counts counts = counts_of(m);
+    unsigned left_out = 0;
     rl_machine_table_head(out, m);
     if (m->n_compute) {
         print_head(out, "compute", &counts);
-        print_compute(out, m, &counts);
+        left_out = print_compute(out, m, &counts, all);
     }
     if (m->n_memory) {
         print_head(out, "memory", &counts);
@@ -233,9 +254,11 @@ void rl_machine_table_print(FILE *out, const struct rl_machine *m, bool all)
     print_latency(out, m);
     if (any_contended(m))
         fputs("\n≥: the core was shared with other work, so the ceiling is at least this\n", out);
-    if (m->missing.n && !all)
-        fprintf(out, "\n%zu ceilings are not available here; 'roofline doctor' says why\n",
-                m->missing.n);
+    if (!all && (left_out || m->missing.n))
+        fprintf(out,
+                "\n%u ceilings of slower instruction sets and %zu that are not available here "
+                "are left out;\n'roofline measure --all' and 'roofline machines ID' show them\n",
+                left_out, m->missing.n);
     if (m->missing.n && all)
         fputs("\nnot available here\n", out);
     for (size_t i = 0; all && i < m->missing.n; i++)

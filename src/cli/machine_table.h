@@ -7,7 +7,8 @@
 #include <stdio.h>
 
 /** Print identity, levels, ceilings (one row each, one column group a thread count) and latencies.
- * @param all  also what is not available, each with its reason. */
+ * @param all  every instruction set, and what is not available with its reason; false: the fastest
+ *             instruction set for each operation. */
 void rl_machine_table_print(FILE *out, const struct rl_machine *machine, bool all);
 
 /** Only the lines about the machine itself. */
