@@ -20,7 +20,8 @@ static const double student[] = {INFINITY, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 
 
 /* Chosen on simulated programs such that the stated error is never below the true one (see the
  * tests): disagreement of few samples is itself uncertain, … */
-static const double SAFETY = 2.5;
+static const double SAFETY_FIXED = 2.5;
+static const double SAFETY_TURNS = 1.6;
 /* … samples may agree by chance where a few sets behave unlike the others, … */
 static const double LEAST_ERROR = 0.015;
 /* … and few lines seen allow no fine statement: 2 / sqrt(lines). */
@@ -276,7 +277,8 @@ static void add_scaled(struct rl_traffic_value *value, const struct rl_cache_flo
 
 /* Mean of n samples, and half the width of the interval for it that their disagreement gives.
  * `share` is the part of the whole population that the samples are. */
-static double mean_and_doubt(const double sample[], uint32_t n, double share, double *ret_mean)
+static double mean_and_doubt(const double sample[], uint32_t n, double share, double safety,
+                             double *ret_mean)
 {
     double mean = 0;
     double square = 0;
@@ -288,7 +290,7 @@ static double mean_and_doubt(const double sample[], uint32_t n, double share, do
     if (n < 2)
         return INFINITY;
     double deviation = sqrt(square / (n - 1) / n * (1 - share));
-    return deviation > 0 ? SAFETY * student[n - 1] * deviation : 0;
+    return deviation > 0 ? safety * student[n - 1] * deviation : 0;
 }
 
 /* Lines outside the exact phase, by one way of estimating, with absolute error. */
@@ -307,7 +309,8 @@ static struct estimate from_fixed(const struct rl_sampling *s, const struct rl_c
         sample[i] = lines_of(&flow[i]);
         e.seen += sample[i];
     }
-    double doubt = mean_and_doubt(sample, s->n_fixed, (double)s->n_fixed / s->classes, &mean);
+    double doubt =
+        mean_and_doubt(sample, s->n_fixed, (double)s->n_fixed / s->classes, SAFETY_FIXED, &mean);
     e.lines = s->classes * mean;
     e.error = s->classes * doubt;
     return e;
@@ -332,7 +335,7 @@ static struct estimate from_turns(const struct rl_sampling *s, const struct rl_c
     e.error = INFINITY;
     if (n < LEAST_GROUPS || steps < 2 * RL_SAMPLING_GROUPS)
         return e;
-    double doubt = mean_and_doubt(sample, n, 0, &mean);
+    double doubt = mean_and_doubt(sample, n, 0, SAFETY_TURNS, &mean);
     e.error = mean > 0 ? e.lines * doubt / mean : 0;
     return e;
 }
