@@ -130,8 +130,9 @@ static enum rl_status read_banner(struct scan *s, struct rl_mtx_header *h)
     char banner[32] = "", object[32] = "", format[32] = "", field[32] = "", symmetry[32] = "";
     if (!next_line(s))
         return rl_fail(s->err, RL_EDATA, "%s: the file is empty", s->name);
+    const char *start = s->at;
     take_word(s, banner, sizeof banner);
-    if (strcasecmp(banner, "%%MatrixMarket") != 0)
+    if (*start != '%' || strcmp(banner, "%%MatrixMarket") != 0)
         return fail_at(s, "not a Matrix Market file: it does not start with %%MatrixMarket");
     take_word(s, object, sizeof object);
     take_word(s, format, sizeof format);

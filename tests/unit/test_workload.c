@@ -61,20 +61,43 @@ static void set_all(struct rl_work_config *config, const char *settings)
     }
 }
 
+/* Threads are expensive under sanitizers: one team a size for all tests. */
+enum { MOST_THREADS = 4 };
+static struct rl_team *teams[MOST_THREADS + 1];
+
+static struct rl_team *team_of(unsigned threads)
+{
+    static const int unpinned[MOST_THREADS] = {-1, -1, -1, -1};
+    assert_in_range(threads, 1, MOST_THREADS);
+    if (!teams[threads])
+        assert_int_equal(rl_team_new(unpinned, threads, &teams[threads], NULL), RL_OK);
+    return teams[threads];
+}
+
+static int free_teams(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i <= MOST_THREADS; i++)
+        rl_team_free(teams[i]);
+    return 0;
+}
+
 static void verify(const struct rl_work_config *config, const char *settings)
 {
     struct rl_error err = {0};
     struct rl_work work;
-    struct rl_team *team = NULL;
     bool own = config->workload->variant[config->variant].own_threads;
-    int cpus[4] = {-1, -1, -1, -1};
+    struct rl_team *team = NULL;
+    static const int unpinned = -1;
     enum rl_status status = rl_work_open(&work, config, &err);
     if (status == RL_EUNAVAIL) {
         rl_work_release(&work);
         return;
     }
-    if (status == RL_OK)
-        status = rl_team_new(cpus, own ? 1 : config->threads, &team, &err);
+    if (own) /* a library's own threads end with the thread that called it */
+        assert_int_equal(rl_team_new(&unpinned, 1, &team, NULL), RL_OK);
+    else
+        team = team_of(config->threads);
     if (status == RL_OK)
         status = rl_work_setup(&work, team, &err);
     if (status == RL_OK)
@@ -85,8 +108,9 @@ static void verify(const struct rl_work_config *config, const char *settings)
         fail_msg("%s %s isa=%s threads=%u: %s", title, settings, rl_work_isa_name(config->isa),
                  config->threads, err.text);
     }
-    rl_team_free(team);
     rl_work_release(&work);
+    if (own)
+        rl_team_free(team);
 }
 
 /* All variants x precisions x instruction sets x threads of one family at one setting. */
@@ -502,6 +526,70 @@ static void workloads_are_sorted_and_complete(void **state)
     assert_null(rl_workload_find("gem"));
 }
 
+/* The check sees results that were never computed. */
+static void a_check_fails_without_a_run(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *setting;
+    } small[] = {{"axpy", "n=100"}, {"conv2d", "c=2 h=5 w=5"}, {"copy", "n=100"},
+                 {"dot", "n=100"},  {"exp", "n=100"},          {"gemm", "n=20"},
+                 {"spmv", "n=5"},   {"stencil", "n=9"},        {"triad", "n=100"}};
+    struct rl_work_env env = test_env();
+    assert_int_equal(sizeof small / sizeof small[0], rl_n_workloads);
+    for (size_t i = 0; i < sizeof small / sizeof small[0]; i++) {
+        const struct rl_workload *workload = rl_workload_find(small[i].name);
+        struct rl_work_config config;
+        struct rl_work work;
+        struct rl_error err = {0};
+        rl_work_config_init(&config, workload, &env);
+        config.variant = 0;
+        for (unsigned v = 0; v < workload->n_variant; v++)
+            if (!workload->variant[v].vectorised && !workload->variant[v].own_threads)
+                config.variant = v; /* one that runs anywhere */
+        set_all(&config, small[i].setting);
+        assert_int_equal(rl_work_open(&work, &config, &err), RL_OK);
+        assert_int_equal(rl_work_setup(&work, NULL, &err), RL_OK);
+        if (workload->check(work.state, &err) != RL_EDATA)
+            fail_msg("%s accepts what it did not compute", small[i].name);
+        assert_int_equal(rl_work_verify(&work, NULL, &err), RL_OK);
+        rl_work_release(&work);
+    }
+}
+
+/* As large as the options allow: refused for want of memory or as too large, never computed. */
+static void absurd_sizes_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *setting;
+    } huge[] = {{"conv2d", "n=1048576 c=1048576 h=1048576 w=1048576"},
+                {"conv2d", "c=1048576 h=1048576 w=1048576 r=1024 s=1024 variant=im2col"},
+                {"exp", "n=4294967296"},
+                {"gemm", "n=1048576"},
+                {"gemm", "n=1048576 variant=naive precision=fp32"},
+                {"spmv", "pattern=laplace27 n=2147483647"},
+                {"spmv", "pattern=random n=2147483647 row-entries=2"},
+                {"stencil", "shape=2d5 n=1048576"},
+                {"stencil", "shape=3d7 n=1048576"},
+                {"triad", "n=1099511627776"}};
+    struct rl_work_env env = test_env();
+    env.memory_bytes = 1 << 30;
+    for (size_t i = 0; i < sizeof huge / sizeof huge[0]; i++) {
+        struct rl_work_config config;
+        struct rl_work work;
+        struct rl_error err = {0};
+        rl_work_config_init(&config, rl_workload_find(huge[i].name), &env);
+        set_all(&config, huge[i].setting);
+        enum rl_status status = rl_work_open(&work, &config, &err);
+        if (status == RL_OK)
+            status = rl_work_setup(&work, NULL, &err);
+        if ((status != RL_ENOMEM && status != RL_EINVAL) || !err.text[0])
+            fail_msg("%s %s: status %d, %s", huge[i].name, huge[i].setting, status, err.text);
+        rl_work_release(&work);
+    }
+}
+
 static void standard_cases_configure(void **state)
 {
     (void)state;
@@ -564,8 +652,10 @@ int main(void)
         cmocka_unit_test(more_memory_than_there_is_is_refused_before_it_is_touched),
         cmocka_unit_test(a_missing_blas_is_unavailable_by_name),
         cmocka_unit_test(workloads_are_sorted_and_complete),
+        cmocka_unit_test(a_check_fails_without_a_run),
+        cmocka_unit_test(absurd_sizes_are_refused),
         cmocka_unit_test(standard_cases_configure),
         cmocka_unit_test(a_bench_fills_a_row),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, free_teams);
 }
