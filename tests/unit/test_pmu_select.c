@@ -114,6 +114,49 @@ static void icelake_sp_takes_fp64_and_all_traffic_in_one_run(void **state)
     rl_pmu_plan_release(&plan);
 }
 
+/* Without 512 bit one of the eight counters stays free, but traffic can only use the first four. */
+static void traffic_takes_the_first_four_counters_only(void **state)
+{
+    (void)state;
+    const struct processor narrow = {"GenuineIntel", 6, 0x6a, 6, false};
+    struct rl_pmu_host host = host_of("icelake-sp", &narrow);
+    struct rl_pmu_plan plan = plan_of(&host, RL_PMU_FULL, 0);
+    assert_string_equal(describe(&plan, 0), "cpu c0 3c 1c7 4c7 10c7 151 1ff1 40f0 1b7/73c000477");
+    assert_string_equal(describe(&plan, 1),
+                        "cpu c0 3c 2c7 8c7 20c7 10f0 1b7/94000800 1bb/94002380 81d0");
+    rl_pmu_plan_release(&plan);
+}
+
+/* A core made up for this, with three events that need a register of their own each. */
+static void two_offcore_registers_serve_two_events(void **state)
+{
+    (void)state;
+    const struct rl_pmu_texts texts = {
+        .cores = "uarch\tmaker\tids\tkind\tcounters\tcounters_smt\tplan\tflop\tl3\tsource\tnote\n"
+                 "x\tintel\t6:0x9e\t-\t8\t8\tp\tretired\tvictim\t-\t-\n",
+        .events =
+            "uarch\tmetric\tpmu\tconfig\tconfig1\tsysfs\tweight\tplace\tscope\tcertainty\t"
+            "event\tlibpfm4\tsource\tnote\n"
+            "x\tbytes_dram_core_rd\tcore\t0x1b7\t0x1\t-\t64\tany\tthread\tvendor\t-\t-\ts\t-\n"
+            "x\tbytes_dram_core_nt\tcore\t0x1b7\t0x2\t-\t64\tany\tthread\tvendor\t-\t-\ts\t-\n"
+            "x\tbytes_dram_core_wb\tcore\t0x1b7\t0x4\t-\t64\tany\tthread\tvendor\t-\t-\ts\t-\n",
+        .plans = "plan\tdetail\tmetrics\n"
+                 "p\tfull\tbytes_dram_core_rd bytes_dram_core_nt bytes_dram_core_wb\n",
+        .never = "uarch\tpmu\tconfig\tmask\tmetric\treason\tsource\n",
+    };
+    struct rl_pmu_table made;
+    struct rl_pmu_plan plan;
+    struct rl_pmu_plan_options options = rl_pmu_plan_options_default();
+    struct rl_pmu_host host = host_of("skylake-client", &skl);
+    assert_int_equal(rl_pmu_table_parse(&texts, &made, NULL), RL_OK);
+    assert_int_equal(rl_pmu_plan_make(&made, &host, &options, &plan, NULL), RL_OK);
+    assert_int_equal(plan.n_pass, 2);
+    assert_string_equal(describe(&plan, 0), "cpu 1b7/1 1b7/2");
+    assert_string_equal(describe(&plan, 1), "cpu 1b7/4");
+    rl_pmu_plan_release(&plan);
+    rl_pmu_table_release(&made);
+}
+
 static void one_run_takes_all_flop_in_five_counters(void **state)
 {
     (void)state;
@@ -350,6 +393,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(icelake_sp_takes_fp64_and_all_traffic_in_one_run),
+        cmocka_unit_test(traffic_takes_the_first_four_counters_only),
+        cmocka_unit_test(two_offcore_registers_serve_two_events),
         cmocka_unit_test(one_run_takes_all_flop_in_five_counters),
         cmocka_unit_test(memory_controllers_of_all_sockets_are_opened),
         cmocka_unit_test(memory_controllers_need_privileges),
