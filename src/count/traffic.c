@@ -49,7 +49,7 @@ struct job {
 };
 
 struct worker {
-    struct rl_traffic *traffic;
+    struct rl_simulation *traffic;
     uint32_t index;
     struct rl_cache *cache;
     pthread_t thread;
@@ -57,7 +57,7 @@ struct worker {
     uint64_t malformed;
 };
 
-struct rl_traffic {
+struct rl_simulation {
     struct rl_traffic_options options;
     struct rl_sampling sampling;
     struct rl_channel *channel;
@@ -101,12 +101,12 @@ void rl_traffic_options_default(struct rl_traffic_options *options)
 
 /* ---- accounts ---- */
 
-uint32_t rl_traffic_flows(const struct rl_traffic *traffic)
+uint32_t rl_traffic_flows(const struct rl_simulation *traffic)
 {
     return traffic->n_flows;
 }
 
-void rl_traffic_add(const struct rl_traffic *traffic, struct rl_cache_flow sum[],
+void rl_traffic_add(const struct rl_simulation *traffic, struct rl_cache_flow sum[],
                     const struct rl_cache_flow account[])
 {
     for (uint32_t i = 0; i < traffic->n_flows; i++) {
@@ -118,13 +118,13 @@ void rl_traffic_add(const struct rl_traffic *traffic, struct rl_cache_flow sum[]
     }
 }
 
-void rl_traffic_estimate(const struct rl_traffic *traffic, const struct rl_cache_flow account[],
+void rl_traffic_estimate(const struct rl_simulation *traffic, const struct rl_cache_flow account[],
                          uint32_t level, struct rl_traffic_value *ret_value)
 {
     rl_sampling_estimate(&traffic->sampling, account, level, ret_value);
 }
 
-static struct accounts *new_accounts(const struct rl_traffic *t)
+static struct accounts *new_accounts(const struct rl_simulation *t)
 {
     struct accounts *accounts = calloc(1, sizeof *accounts);
     for (uint32_t w = 0; accounts && w < t->options.n_workers; w++) {
@@ -139,7 +139,7 @@ static struct accounts *new_accounts(const struct rl_traffic *t)
     return accounts;
 }
 
-static void free_accounts(const struct rl_traffic *t, struct accounts *accounts)
+static void free_accounts(const struct rl_simulation *t, struct accounts *accounts)
 {
     for (uint32_t w = 0; accounts && w < t->options.n_workers; w++) {
         for (uint32_t site = 0; site < RLE_TRACE_SITES; site++)
@@ -149,7 +149,7 @@ static void free_accounts(const struct rl_traffic *t, struct accounts *accounts)
     free(accounts);
 }
 
-static bool add_row(struct rl_traffic *t, struct rl_traffic_row row)
+static bool add_row(struct rl_simulation *t, struct rl_traffic_row row)
 {
     if (t->n_row == t->row_capacity) {
         size_t capacity = t->row_capacity ? 2 * t->row_capacity : 1024;
@@ -167,7 +167,7 @@ static bool add_row(struct rl_traffic *t, struct rl_traffic_row row)
 static enum rl_status keep_accounts(void *context, struct rl_channel_process *process,
                                     struct rl_error *err)
 {
-    struct rl_traffic *t = context;
+    struct rl_simulation *t = context;
     struct accounts *accounts = process->user;
     process->user = NULL;
     enum rl_status status = RL_OK;
@@ -239,7 +239,7 @@ static void run_job(struct worker *w, const struct job *job)
 static void *work(void *argument)
 {
     struct worker *w = argument;
-    struct rl_traffic *t = w->traffic;
+    struct rl_simulation *t = w->traffic;
     uint64_t done = 0;
     pthread_mutex_lock(&t->lock);
     for (;;) {
@@ -259,7 +259,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-static void run_by_all(struct rl_traffic *t, const struct job *job)
+static void run_by_all(struct rl_simulation *t, const struct job *job)
 {
     bool others = t->options.n_workers > 1;
     if (others) {
@@ -281,7 +281,7 @@ static void run_by_all(struct rl_traffic *t, const struct job *job)
 
 /* Read some of a thread's records, changing over to the next step of the sampling where it was
  * taken. Returns how many. */
-static uint64_t drain(struct rl_traffic *t, struct rl_channel_thread *thread)
+static uint64_t drain(struct rl_simulation *t, struct rl_channel_thread *thread)
 {
     struct reader *reader = thread->user;
     uint64_t n;
@@ -310,7 +310,7 @@ static uint64_t drain(struct rl_traffic *t, struct rl_channel_thread *thread)
 
 /* ---- the sampling's clock ---- */
 
-static void maybe_step(struct rl_traffic *t)
+static void maybe_step(struct rl_simulation *t)
 {
     size_t n;
     struct rl_channel_thread *thread = rl_channel_threads(t->channel, &n);
@@ -337,7 +337,7 @@ static void maybe_step(struct rl_traffic *t)
 static enum rl_status begin_thread(void *context, struct rl_channel_thread *thread,
                                    struct rl_error *err)
 {
-    struct rl_traffic *t = context;
+    struct rl_simulation *t = context;
     struct reader *reader = calloc(1, sizeof *reader);
     if (!thread->process->user)
         thread->process->user = new_accounts(t);
@@ -359,7 +359,7 @@ static enum rl_status begin_thread(void *context, struct rl_channel_thread *thre
 
 static void end_thread(void *context, struct rl_channel_thread *thread)
 {
-    struct rl_traffic *t = context;
+    struct rl_simulation *t = context;
     struct reader *reader = thread->user;
     if (reader)
         t->core_used[reader->core] = false;
@@ -374,7 +374,7 @@ static void sleep_a_little(void)
     nanosleep(&idle, NULL);
 }
 
-static enum rl_status read_all(struct rl_traffic *t, bool thorough, uint64_t *ret_n)
+static enum rl_status read_all(struct rl_simulation *t, bool thorough, uint64_t *ret_n)
 {
     RL_TRY(rl_channel_scan(t->channel, thorough, &t->error));
     size_t n_threads;
@@ -389,7 +389,7 @@ static enum rl_status read_all(struct rl_traffic *t, bool thorough, uint64_t *re
     return RL_OK;
 }
 
-static enum rl_status read_until_stopped(struct rl_traffic *t)
+static enum rl_status read_until_stopped(struct rl_simulation *t)
 {
     double thorough_s = 0;
     uint64_t n = 0;
@@ -415,7 +415,7 @@ static enum rl_status read_until_stopped(struct rl_traffic *t)
 
 static void *read_channel(void *argument)
 {
-    struct rl_traffic *t = argument;
+    struct rl_simulation *t = argument;
     t->status = read_until_stopped(t);
     if (t->status != RL_OK)
         rl_channel_close(t->channel);
@@ -425,7 +425,7 @@ static void *read_channel(void *argument)
 /* ---- life ---- */
 
 /* Several workers: each keeps the classes that are its own. */
-static enum rl_status share_sets(struct rl_traffic *t, struct worker *w, struct rl_error *err)
+static enum rl_status share_sets(struct rl_simulation *t, struct worker *w, struct rl_error *err)
 {
     for (uint32_t k = 0; k < t->options.geometry.n_levels; k++) {
         uint32_t sets = t->options.geometry.level[k].sets;
@@ -442,7 +442,7 @@ static enum rl_status share_sets(struct rl_traffic *t, struct worker *w, struct 
     return RL_OK;
 }
 
-static enum rl_status init(struct rl_traffic *t, struct rl_error *err)
+static enum rl_status init(struct rl_simulation *t, struct rl_error *err)
 {
     RL_TRY(rl_sampling_init(&t->sampling, &t->options.geometry, &t->options.sampling, err));
     if (!t->sampling.full || t->options.n_workers > t->sampling.classes)
@@ -466,12 +466,12 @@ static enum rl_status init(struct rl_traffic *t, struct rl_error *err)
 }
 
 enum rl_status rl_traffic_new(const struct rl_traffic_options *options,
-                              struct rl_traffic **ret_traffic, struct rl_error *err)
+                              struct rl_simulation **ret_traffic, struct rl_error *err)
 {
     if (!(options->step_s > 0) || options->n_workers < 1 || options->n_workers > WORKERS_MAX)
         return rl_fail(err, RL_EINVAL, "a traffic model has 1 to %d workers and a step above 0 s",
                        WORKERS_MAX);
-    struct rl_traffic *t = calloc(1, sizeof *t);
+    struct rl_simulation *t = calloc(1, sizeof *t);
     if (!t)
         return rl_fail(err, RL_ENOMEM, "no memory for the traffic model");
     t->options = *options;
@@ -486,7 +486,7 @@ enum rl_status rl_traffic_new(const struct rl_traffic_options *options,
     return RL_OK;
 }
 
-static void end_workers(struct rl_traffic *t, uint32_t n)
+static void end_workers(struct rl_simulation *t, uint32_t n)
 {
     pthread_mutex_lock(&t->lock);
     t->quit = true;
@@ -496,9 +496,9 @@ static void end_workers(struct rl_traffic *t, uint32_t n)
         pthread_join(t->worker[i].thread, NULL);
 }
 
-enum rl_status rl_traffic_start(struct rl_traffic *traffic, struct rl_error *err)
+enum rl_status rl_traffic_start(struct rl_simulation *traffic, struct rl_error *err)
 {
-    struct rl_traffic *t = traffic;
+    struct rl_simulation *t = traffic;
     for (uint32_t i = 1; i < t->options.n_workers; i++)
         if (pthread_create(&t->worker[i].thread, NULL, work, &t->worker[i]) != 0) {
             end_workers(t, i);
@@ -526,7 +526,7 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Rows of one instruction, which may have several operands, become one. */
-static void merge_rows(struct rl_traffic *t)
+static void merge_rows(struct rl_simulation *t)
 {
     if (t->n_row > 0)
         qsort(t->row, t->n_row, sizeof *t->row, by_place);
@@ -543,9 +543,9 @@ static void merge_rows(struct rl_traffic *t)
     t->n_row = n;
 }
 
-enum rl_status rl_traffic_stop(struct rl_traffic *traffic, struct rl_error *err)
+enum rl_status rl_traffic_stop(struct rl_simulation *traffic, struct rl_error *err)
 {
-    struct rl_traffic *t = traffic;
+    struct rl_simulation *t = traffic;
     if (!t->started)
         return RL_OK;
     __atomic_store_n(&t->stop, true, __ATOMIC_RELEASE);
@@ -559,11 +559,11 @@ enum rl_status rl_traffic_stop(struct rl_traffic *traffic, struct rl_error *err)
     return t->status;
 }
 
-void rl_traffic_free(struct rl_traffic *traffic)
+void rl_traffic_free(struct rl_simulation *traffic)
 {
     if (!traffic)
         return;
-    struct rl_traffic *t = traffic;
+    struct rl_simulation *t = traffic;
     rl_traffic_stop(t, NULL);
     if (t->channel) {
         size_t n;
@@ -585,18 +585,19 @@ void rl_traffic_free(struct rl_traffic *traffic)
     free(t);
 }
 
-int rl_traffic_descriptor(const struct rl_traffic *traffic)
+int rl_traffic_descriptor(const struct rl_simulation *traffic)
 {
     return rl_channel_descriptor(traffic->channel);
 }
 
-const struct rl_traffic_row *rl_traffic_rows(const struct rl_traffic *traffic, size_t *ret_n)
+const struct rl_traffic_row *rl_traffic_rows(const struct rl_simulation *traffic, size_t *ret_n)
 {
     *ret_n = traffic->n_row;
     return traffic->row;
 }
 
-void rl_traffic_summarise(const struct rl_traffic *traffic, struct rl_traffic_summary *ret_summary)
+void rl_traffic_summarise(const struct rl_simulation *traffic,
+                          struct rl_traffic_summary *ret_summary)
 {
     struct rl_traffic_summary summary = {.channel = traffic->totals,
                                          .records = traffic->records,

@@ -23,7 +23,7 @@ struct rl_traffic_options {
 /** Sampling as rl_sampling_options_default, 2e6 records, 1 ms, one worker; geometry all zero. */
 void rl_traffic_options_default(struct rl_traffic_options *options);
 
-struct rl_traffic;
+struct rl_simulation;
 
 /**
  * @param options      borrowed for the call.
@@ -31,22 +31,22 @@ struct rl_traffic;
  * @return RL_OK; RL_EINVAL for a geometry or options no model can have; RL_ESYS, RL_ENOMEM.
  */
 enum rl_status rl_traffic_new(const struct rl_traffic_options *options,
-                              struct rl_traffic **ret_traffic, struct rl_error *err);
+                              struct rl_simulation **ret_traffic, struct rl_error *err);
 
 /** NULL is fine. Stops if need be; rows become invalid. */
-void rl_traffic_free(struct rl_traffic *traffic);
+void rl_traffic_free(struct rl_simulation *traffic);
 
 /** The channel: with our process id the engine's options `channel` and `reader`. */
-int rl_traffic_descriptor(const struct rl_traffic *traffic);
+int rl_traffic_descriptor(const struct rl_simulation *traffic);
 
 /** Begin to read, in threads of our own. Call once, before the program begins. */
-enum rl_status rl_traffic_start(struct rl_traffic *traffic, struct rl_error *err);
+enum rl_status rl_traffic_start(struct rl_simulation *traffic, struct rl_error *err);
 
 /**
  * Read what is left and end. Processes that still run are no longer followed.
  * @return RL_OK; else what went wrong since the start: accounts are then incomplete.
  */
-enum rl_status rl_traffic_stop(struct rl_traffic *traffic, struct rl_error *err);
+enum rl_status rl_traffic_stop(struct rl_simulation *traffic, struct rl_error *err);
 
 /** The account of one instruction in one process image. */
 struct rl_traffic_row {
@@ -58,17 +58,17 @@ struct rl_traffic_row {
 };
 
 /** All rows, by pid, sequence, block, insn, each once; valid after rl_traffic_stop, until free. */
-const struct rl_traffic_row *rl_traffic_rows(const struct rl_traffic *traffic, size_t *ret_n);
+const struct rl_traffic_row *rl_traffic_rows(const struct rl_simulation *traffic, size_t *ret_n);
 
 /** Flows in an account. */
-uint32_t rl_traffic_flows(const struct rl_traffic *traffic);
+uint32_t rl_traffic_flows(const struct rl_simulation *traffic);
 
 /** sum += account */
-void rl_traffic_add(const struct rl_traffic *traffic, struct rl_cache_flow sum[],
+void rl_traffic_add(const struct rl_simulation *traffic, struct rl_cache_flow sum[],
                     const struct rl_cache_flow account[]);
 
 /** As rl_sampling_estimate. Valid after rl_traffic_stop. */
-void rl_traffic_estimate(const struct rl_traffic *traffic, const struct rl_cache_flow account[],
+void rl_traffic_estimate(const struct rl_simulation *traffic, const struct rl_cache_flow account[],
                          uint32_t level, struct rl_traffic_value *ret_value);
 
 /** What a reader must know about a run. */
@@ -81,6 +81,7 @@ struct rl_traffic_summary {
 };
 
 /** Valid after rl_traffic_stop. */
-void rl_traffic_summarise(const struct rl_traffic *traffic, struct rl_traffic_summary *ret_summary);
+void rl_traffic_summarise(const struct rl_simulation *traffic,
+                          struct rl_traffic_summary *ret_summary);
 
 #endif

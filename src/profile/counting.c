@@ -58,7 +58,7 @@ static enum rl_status start_traffic(struct counting *c, const struct counting_op
                                     struct rl_error *err)
 {
     struct rl_traffic_options options;
-    struct rl_traffic *traffic;
+    struct rl_simulation *traffic;
     if (!o->machine)
         return rl_fail(err, RL_ENODATA, "the caches of this machine are not known");
     rl_traffic_options_default(&options);
@@ -66,7 +66,7 @@ static enum rl_status start_traffic(struct counting *c, const struct counting_op
     if (o->traffic == RL_TRAFFIC_FULL) {
         long n = sysconf(_SC_NPROCESSORS_ONLN);
         options.sampling.full = true;
-        options.n_workers = n < 2 ? 1 : n > MAX_WORKERS ? MAX_WORKERS : (uint32_t)n;
+        options.n_workers = n < 4 ? 1 : n > 2 * MAX_WORKERS ? MAX_WORKERS : (uint32_t)n / 2;
     }
     RL_TRY(rl_traffic_new(&options, &traffic, err));
     enum rl_status status = rl_traffic_start(traffic, err);

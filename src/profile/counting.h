@@ -11,10 +11,10 @@ struct counting {
     size_t n_file;
     double elapsed_s;
     int wait_status;
-    int interrupted_by;        /**< signal that asked the caller to end meanwhile; 0 none */
-    void *traffic;             /**< a stopped simulation (count/traffic.h); NULL: none */
-    uint32_t n_levels;         /**< cache levels it simulated */
-    char traffic_missing[256]; /**< why there is none, if it was asked for */
+    int interrupted_by;            /**< signal that asked the caller to end meanwhile; 0 none */
+    struct rl_simulation *traffic; /**< a stopped simulation (count/traffic.h); NULL: none */
+    uint32_t n_levels;             /**< cache levels it simulated */
+    char traffic_missing[256];     /**< why there is none, if it was asked for */
 };
 
 /** Can the engine be used at all? @return RL_OK, or RL_EUNAVAIL with the reason. */

@@ -74,6 +74,7 @@ struct rl_tally {
 };
 
 struct rl_cache_flow;
+struct rl_simulation;
 struct rl_traffic_row;
 struct rl_traffic_value;
 
@@ -96,11 +97,11 @@ struct rl_tally_traffic {
 /**
  * All of it from a stopped simulation.
  *
- * @param simulation  a simulation (`struct rl_traffic` of count/traffic.h; its tag is also that of
- *                    a part of the record, so it is nameless here); borrowed as long as `ret`.
+ * @param simulation  as count/traffic.h makes it; borrowed as long as `ret`.
  * @param n_levels    of its geometry.
  */
-void rl_tally_traffic_of(const void *simulation, uint32_t n_levels, struct rl_tally_traffic *ret);
+void rl_tally_traffic_of(const struct rl_simulation *simulation, uint32_t n_levels,
+                         struct rl_tally_traffic *ret);
 
 struct rl_tally_options {
     bool loops;                             /**< find loops */

@@ -211,7 +211,8 @@ static void estimate_simulated(const void *model, const struct rl_cache_flow *ac
     rl_traffic_estimate(model, account, level, ret_value);
 }
 
-void rl_tally_traffic_of(const void *simulation, uint32_t n_levels, struct rl_tally_traffic *ret)
+void rl_tally_traffic_of(const struct rl_simulation *simulation, uint32_t n_levels,
+                         struct rl_tally_traffic *ret)
 {
     struct rl_traffic_summary summary;
     rl_traffic_summarise(simulation, &summary);

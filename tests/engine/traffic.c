@@ -155,7 +155,7 @@ static const void *record(const char *file, enum rle_section_id id, uint32_t ind
     return file + s->offset + (uint64_t)index * s->stride;
 }
 
-static void add_to_function(const struct rl_traffic *traffic, uint64_t offset,
+static void add_to_function(const struct rl_simulation *traffic, uint64_t offset,
                             const struct rl_cache_flow *account)
 {
     for (size_t i = 0; i < n_functions; i++) {
@@ -169,7 +169,7 @@ static void add_to_function(const struct rl_traffic *traffic, uint64_t offset,
     }
 }
 
-static struct rl_cache_flow *sum_rows(const struct rl_traffic *traffic, const char *prefix)
+static struct rl_cache_flow *sum_rows(const struct rl_simulation *traffic, const char *prefix)
 {
     size_t n;
     const struct rl_traffic_row *row = rl_traffic_rows(traffic, &n);
@@ -222,7 +222,7 @@ static int run(char **argv, const char *engine, const char *prefix, int channel)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static void print_values(const struct rl_traffic *traffic, const struct rl_cache_flow *sum)
+static void print_values(const struct rl_simulation *traffic, const struct rl_cache_flow *sum)
 {
     for (uint32_t level = 0; level < options.geometry.n_levels; level++) {
         struct rl_traffic_value v;
@@ -253,7 +253,7 @@ static double seconds(struct timeval t)
 int main(int argc, char **argv)
 {
     struct rl_error err = {0};
-    struct rl_traffic *traffic = NULL;
+    struct rl_simulation *traffic = NULL;
     int first = read_options(argc, argv);
     if (argc < first + 3)
         return 2;

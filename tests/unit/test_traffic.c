@@ -109,10 +109,10 @@ static bool wanted(const struct writer *w, uint64_t address)
 static const struct rl_cache_geometry machine = {
     3, {{64, 8, false, 0}, {512, 8, false, 0}, {2048, 16, true, 0}}};
 
-static struct rl_traffic *begin(bool full, uint32_t n_workers)
+static struct rl_simulation *begin(bool full, uint32_t n_workers)
 {
     struct rl_traffic_options options;
-    struct rl_traffic *traffic = NULL;
+    struct rl_simulation *traffic = NULL;
     rl_traffic_options_default(&options);
     options.geometry = machine;
     options.sampling.full = full;
@@ -123,7 +123,7 @@ static struct rl_traffic *begin(bool full, uint32_t n_workers)
     return traffic;
 }
 
-static double bytes_of(const struct rl_traffic *traffic, const struct rl_traffic_row *row,
+static double bytes_of(const struct rl_simulation *traffic, const struct rl_traffic_row *row,
                        uint32_t level)
 {
     struct rl_traffic_value value;
@@ -146,7 +146,7 @@ static uint64_t rng(void)
 static void every_record_reaches_its_instruction(void **state)
 {
     (void)state;
-    struct rl_traffic *traffic = begin(true, 1);
+    struct rl_simulation *traffic = begin(true, 1);
     struct writer w = {0};
     open_process(&w, rl_traffic_descriptor(traffic), 2);
     open_thread(&w, rl_traffic_descriptor(traffic));
@@ -196,7 +196,7 @@ static void several_threads_fill_their_rings_many_times(void **state)
 {
     (void)state;
     for (uint32_t n_workers = 1; n_workers <= 3; n_workers += 2) {
-        struct rl_traffic *traffic = begin(true, n_workers);
+        struct rl_simulation *traffic = begin(true, n_workers);
         struct writer w[3] = {0};
         pthread_t thread[3];
         open_process(&w[0], rl_traffic_descriptor(traffic), 0);
@@ -222,7 +222,7 @@ static void workers_together_equal_one(void **state)
     (void)state;
     double bytes[2][3];
     for (uint32_t run = 0; run < 2; run++) {
-        struct rl_traffic *traffic = begin(true, run == 0 ? 1 : 4);
+        struct rl_simulation *traffic = begin(true, run == 0 ? 1 : 4);
         struct writer w = {0};
         rng_state = 4711;
         open_process(&w, rl_traffic_descriptor(traffic), 0);
@@ -246,7 +246,7 @@ static void workers_together_equal_one(void **state)
 static void a_killed_writer_loses_nothing_it_wrote(void **state)
 {
     (void)state;
-    struct rl_traffic *traffic = begin(true, 1);
+    struct rl_simulation *traffic = begin(true, 1);
     int fd = rl_traffic_descriptor(traffic);
     pid_t pid = fork();
     assert_true(pid >= 0);
@@ -271,7 +271,7 @@ static void a_killed_writer_loses_nothing_it_wrote(void **state)
 static void slots_of_processes_that_died_are_used_again(void **state)
 {
     (void)state;
-    struct rl_traffic *traffic = begin(true, 1);
+    struct rl_simulation *traffic = begin(true, 1);
     int fd = rl_traffic_descriptor(traffic);
     for (int i = 0; i < 40; i++) {
         pid_t pid = fork();
@@ -301,7 +301,7 @@ static void slots_of_processes_that_died_are_used_again(void **state)
 static void a_writer_outlives_its_reader(void **state)
 {
     (void)state;
-    struct rl_traffic *traffic = begin(true, 1);
+    struct rl_simulation *traffic = begin(true, 1);
     struct writer w = {0};
     open_process(&w, rl_traffic_descriptor(traffic), 0);
     open_thread(&w, rl_traffic_descriptor(traffic));
@@ -316,7 +316,7 @@ static void a_writer_outlives_its_reader(void **state)
 static void nonsense_in_a_ring_is_counted_and_survived(void **state)
 {
     (void)state;
-    struct rl_traffic *traffic = begin(true, 1);
+    struct rl_simulation *traffic = begin(true, 1);
     struct writer w = {0};
     open_process(&w, rl_traffic_descriptor(traffic), 0);
     w.sites[5].flags = RLE_TRACE_MORE; /* points beyond the last site */
@@ -338,7 +338,7 @@ static void nonsense_in_a_ring_is_counted_and_survived(void **state)
 static void a_sampled_run_states_an_error_that_holds(void **state)
 {
     (void)state;
-    struct rl_traffic *traffic = begin(false, 1);
+    struct rl_simulation *traffic = begin(false, 1);
     struct writer w = {0};
     open_process(&w, rl_traffic_descriptor(traffic), 0);
     open_thread(&w, rl_traffic_descriptor(traffic));
@@ -374,7 +374,7 @@ static void options_no_model_can_have_are_refused(void **state)
 {
     (void)state;
     struct rl_traffic_options options;
-    struct rl_traffic *traffic = NULL;
+    struct rl_simulation *traffic = NULL;
     struct rl_error err = {0};
     rl_traffic_options_default(&options);
     assert_int_equal(rl_traffic_new(&options, &traffic, &err), RL_EINVAL); /* no geometry */
