@@ -259,8 +259,6 @@ long rle_sys_exit_group(struct rle_thread *thread, long nr, long *args)
     if (!thread->shares_memory) {
         rle_regions_flush();
         rle_result_exit((int)args[0]);
-    } else {
-        __atomic_store_n(&thread->in_use, 0, __ATOMIC_RELEASE);
-    }
+    } /* else the parent, who waits, lets go of the slot */
     return rle_program_syscall(nr, args);
 }
