@@ -48,6 +48,7 @@ compare() {
 for stream in out err; do
     want=$base.$stream
     if [ -n "${UPDATE:-}" ]; then
+        rm -f "$want"
         if [ -s "$work/$stream" ] || [ "$stream" = out ]; then cp "$work/$stream" "$want"; fi
     elif [ -f "$want" ] && ! compare "$want" "$work/$stream"; then
         echo "--- std$stream differs from $want"
@@ -57,6 +58,7 @@ done
 want_status=0
 [ -f "$base.exit" ] && want_status=$(cat "$base.exit")
 if [ -n "${UPDATE:-}" ]; then
+    rm -f "$base.exit"
     [ $status -eq 0 ] || echo $status >"$base.exit"
 elif [ "$status" != "$want_status" ]; then
     echo "--- exit status $status, expected $want_status"
