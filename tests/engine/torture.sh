@@ -5,11 +5,12 @@
 # A line of LIST is a shell command; those whose first word is not installed are passed over. Lines run
 # in a directory of their own with the inputs made below; `#` begins a comment.
 set -u
-engine=$1 list=$(realpath "$2") work=${3:-$(mktemp -d)}
+engine=$1 list=$(realpath "$2")
+results=$(mktemp -d /dev/shm/rl-torture.XXXXXX 2>/dev/null || mktemp -d)
+scratch=$(mktemp -d) # not in /dev/shm, where containers allow no programs
+work=${3:-$scratch}
+trap 'rm -rf "$results" "$scratch"' EXIT
 mkdir -p "$work" && cd "$work" || exit 2
-results=$(mktemp -d)
-[ -d /dev/shm ] && [ -w /dev/shm ] && rm -rf "$results" && results=$(mktemp -d /dev/shm/rl-torture.XXXXXX)
-trap 'rm -rf "$results"' EXIT
 seq 1 20000 | sed 's/$/ the quick brown fox jumps over the lazy dog/' > text
 head -c 300000 "$(command -v sh)" > binary
 cat > small.c <<'END'
