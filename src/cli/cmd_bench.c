@@ -156,13 +156,26 @@ static enum rl_status run_all(struct bench *b, struct rl_error *err)
         b, (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec), err);
 }
 
-/* The bare figures; what they mean is said by `roofline report`. */
+/* FLOP a byte, or why there is no such figure. */
+static const char *intensity(char *buf, size_t size, double flop, struct rl_value bytes)
+{
+    if (!rl_known(bytes))
+        return "unknown";
+    if (bytes.value == 0)
+        return "in cache";
+    snprintf(buf, size, "%.3g", flop / bytes.value);
+    return buf;
+}
+
+/* The bare figures. The least traffic, everything once, gives the most intensity. */
 static void print_table(const struct rl_profile *profile)
 {
-    printf("%-24s %7s %12s %16s %14s\n", "kernel", "threads", "time", "rate", "AI [DRAM]");
+    printf("%-34s %7s %9s %14s %9s %9s\n", "", "", "", "", "AI", "AI");
+    printf("%-34s %7s %9s %14s %9s %9s\n", "kernel", "threads", "time", "rate", "of DRAM",
+           "at most");
     for (size_t i = 0; i < profile->n_kernel; i++) {
         const struct rl_kernel *k = &profile->kernel[i];
-        char time[32], rate[32], ai[32] = "unknown";
+        char time[32], rate[32], dram[32], most[32];
         double flop = rl_kernel_flop(k).value, time_s = k->time_s.value;
         rl_format_time(time, sizeof time, time_s);
         if (flop > 0)
@@ -170,14 +183,12 @@ static void print_table(const struct rl_profile *profile)
         else
             rl_format_si(rate, sizeof rate, (k->load_bytes.value + k->store_bytes.value) / time_s,
                          "B/s");
-        const struct rl_traffic *dram = rl_kernel_find_traffic(k, "DRAM");
-        if (dram && rl_known(dram->bytes)) {
-            if (dram->bytes.value > 0)
-                snprintf(ai, sizeof ai, "%.3g FLOP/B", flop / dram->bytes.value);
-            else
-                snprintf(ai, sizeof ai, "in cache");
-        }
-        printf("%-24s %7.0f %12s %16s %14s\n", k->name, k->threads.value, time, rate, ai);
+        const struct rl_traffic *t = rl_kernel_find_traffic(k, "DRAM");
+        const struct rl_traffic none = {0};
+        t = t ? t : &none;
+        printf("%-34s %7.0f %9s %14s %9s %9s\n", k->name, k->threads.value, time, rate,
+               intensity(dram, sizeof dram, flop, t->bytes),
+               intensity(most, sizeof most, flop, t->compulsory));
     }
 }
 
@@ -194,6 +205,10 @@ static enum rl_status show(const struct bench *b, struct rl_error *err)
     struct rl_render_options options = rl_show_options(NULL, false);
     enum rl_status status = rl_show(rl_renderer_find("text"), &report, &options, NULL, err);
     rl_report_release(&report);
+    if (status == RL_OK && b->options.sizes) {
+        printf("\n");
+        print_table(&b->profile);
+    }
     return status;
 }
 

@@ -11,9 +11,9 @@
 const struct rl_bench_case rl_bench_standard[] = {
     {"gemm", "variant=naive n=512", true},
     {"gemm", "variant=tiled n=512", false},
-    {"gemm", "variant=vectorised n=2048", true},
-    {"gemm", "variant=vectorised n=2048 precision=fp32", false},
-    {"gemm", "variant=blas n=2048", false},
+    {"gemm", "variant=vectorised n=1024", true},
+    {"gemm", "variant=vectorised n=1024 precision=fp32", false},
+    {"gemm", "variant=blas n=1024", false},
     {"conv2d", "variant=direct", true},
     {"conv2d", "variant=im2col", false},
     {"conv2d", "variant=onednn", false},
