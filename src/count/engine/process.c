@@ -243,11 +243,12 @@ long rle_sys_execve(struct rle_thread *thread, long nr, long *args)
 
 long rle_sys_exit(struct rle_thread *thread, long nr, long *args)
 {
-    (void)nr;
     block_signals();
     if (thread->pending)
         return RLE_RESTART; /* delivery sets the mask */
     rle_thread_end(thread);
+    if (thread->shares_memory)
+        return rle_program_syscall(nr, args); /* the parent lets go of the slot */
     if (rle_thread_is_last(thread))
         rle_result_exit((int)args[0]);
     rle_thread_exit((int)args[0], &thread->in_use);

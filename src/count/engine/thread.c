@@ -109,6 +109,8 @@ size_t rle_altstack_bytes(void)
 void rle_thread_end(struct rle_thread *thread)
 {
     struct rle_result_thread *record = rle_result_record(RLE_SECTION_THREADS, thread->slot);
+    if (!record->alive)
+        return;
     rle_lock(&rle_engine.lock);
     rle_regions_thread_end(thread);
     rle_unlock(&rle_engine.lock);
