@@ -25,3 +25,10 @@ BEGIN {
     if (index(consumer, " " from " ") && index(producer, " " to " ")) { print FILENAME ":" FNR ": consumer " from " includes producer " to; bad = 1 }
 }
 END { exit bad }' $(find src -name '*.[chS]')
+status=$?
+for folder in src/*/; do
+    module=$(basename "$folder")
+    [ "$module" = lib ] && continue
+    grep -q "^| \`$module\` |" ARCHITECTURE.md || { echo "ARCHITECTURE.md lacks the module $module"; status=1; }
+done
+exit $status
