@@ -61,7 +61,8 @@ struct rl_phase {
 
 /**
  * Sample jobs as one phase: keeps account of time, clock and contention. If the core was never seen
- * undisturbed, samples once more and keeps the better of both for each job.
+ * undisturbed, jobs on private resources are sampled once more, and the better of both is kept for
+ * each job.
  * @param ret_timing  [n].
  */
 enum rl_status rl_session_sample(struct rl_session *s, const struct rl_phase *phase,

@@ -102,7 +102,7 @@ enum rl_status rl_session_sample(struct rl_session *s, const struct rl_phase *ph
     RL_TRY(rl_sample(s->team, job, n, &how, ret_timing, &report, err));
     s->done_s += phase->budget_s;
     note_report(s, &report);
-    if (!report.contended || phase->trial || s->options->mode == RL_MEASURE_QUICK)
+    if (!report.contended || phase->trial || job[0].shared || s->options->mode == RL_MEASURE_QUICK)
         return RL_OK;
     struct rl_timing *again = calloc(n, sizeof *again);
     if (!again)
@@ -264,12 +264,20 @@ static enum rl_status describe_result(struct rl_session *s, double elapsed_s, st
     return rl_string_set(&env->program, s->options->program, err);
 }
 
-/* Kinds of core and hardware threads of a core are never mixed into one figure unsaid. */
-static enum rl_status note_kinds(struct rl_session *s, const unsigned *list, size_t n,
-                                 struct rl_error *err)
+/* What the figures do not say: a quota, kinds of core, hardware threads that share a core. */
+static enum rl_status note_limits(struct rl_session *s, const unsigned *list, size_t n,
+                                  struct rl_error *err)
 {
     char why[RL_NOTE_LEN];
     unsigned capable = 0;
+    double quota = s->machine->environment.cpu_quota;
+    if (quota > 0 && quota < s->places.n_cores) {
+        snprintf(why, sizeof why,
+                 "the control group grants %.3g CPUs for %u cores: rates are those of the moments "
+                 "it lets threads run",
+                 quota, s->places.n_cores);
+        RL_TRY(rl_missing_add(&s->machine->missing, "sustained rates", why, err));
+    }
     for (size_t i = 0; i < s->places.n; i++)
         capable += s->places.cpu[i].kind == 0 && s->places.cpu[i].sibling == 0;
     if (s->places.n_kinds > 1) {
@@ -297,7 +305,7 @@ static enum rl_status measure_all(struct rl_session *s, struct rl_error *err)
     double budget_s = budget_of(s->options);
     double start_s = rl_now_s();
     RL_TRY(check_counts(s, list, n, err));
-    RL_TRY(note_kinds(s, list, n, err));
+    RL_TRY(note_limits(s, list, n, err));
     RL_TRY(make_images(s, err));
     s->planned_s = budget_s;
     for (size_t i = 0; i < n; i++)
