@@ -60,8 +60,10 @@ static int run(const struct rl_command *self, int argc, char **argv)
         code = rl_usage_error(self, "%s", err.text);
     else if (!args.done && !options.pid && !args.n)
         code = rl_usage_error(self, "no program given");
-    else if (!args.done)
+    else if (!args.done) {
+        record_adapt_to_ranks(&options);
         code = record(&options, options.pid ? NULL : args.item);
+    }
     rl_string_list_release(&options.replay);
     return code;
 }

@@ -160,8 +160,10 @@ static int run(const struct rl_command *self, int argc, char **argv)
         code = rl_usage_error(self, "no program given");
     else if (!args.done && r.record.output && !strcmp(r.record.output, "-"))
         code = rl_usage_error(self, "the report goes to standard output, the profile to a file");
-    else if (!args.done)
+    else if (!args.done) {
+        record_adapt_to_ranks(&r.record);
         code = run_program(&r, args.item);
+    }
     rl_string_list_release(&r.record.replay);
     return code;
 }

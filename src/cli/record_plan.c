@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "ceilings/ceilings.h"
+#include "format/format.h"
 
 #include <limits.h>
 #include <roofline/version.h>
@@ -51,6 +52,8 @@ void record_rows(struct record_options *o, struct rl_option rows[RECORD_ROWS])
          &o->min_share, 0, 100},
         {RL_OPT_LIST, "replay", 0, "FILE", "take counts from this result, may be repeated",
          &o->replay, 0, 0},
+        {RL_OPT_STRING, "times", 0, "FILE", "take times from this profile, recorded before",
+         &o->times, 0, 0},
     };
     memcpy(rows, table, sizeof table);
 }
@@ -145,6 +148,19 @@ static enum rl_status parse_words(const struct record_options *o, struct rl_prof
     return RL_OK;
 }
 
+/* MPI knows each rank of a job once: a second process of the same rank fails to start. */
+void record_adapt_to_ranks(struct record_options *o)
+{
+    bool counts = !o->replay.n && strcmp(o->count, "none") != 0;
+    if (!record_rank() || o->single_pass || !counts)
+        return;
+    o->single_pass = true;
+    if (!o->times)
+        rl_say("rank %s is run once, and counted: for times of functions, record with --count "
+               "none first and give that profile with --times",
+               record_rank());
+}
+
 enum rl_status record_check_words(const struct record_options *options, struct rl_error *err)
 {
     struct rl_profile_options ignored;
@@ -194,6 +210,7 @@ static void fill(const struct record_options *o, struct rl_profile_options *how)
     how->rate_hz = (unsigned)o->rate_hz;
     how->repeats = (unsigned)o->repeats;
     how->single_pass = o->single_pass;
+    how->times_follow = o->times != NULL;
     how->include = o->include;
     how->min_share = o->min_share / 100;
     how->replay = o->replay.item;
@@ -246,6 +263,23 @@ static enum rl_status profile(const struct record_options *options,
     return status;
 }
 
+static enum rl_status take_times(const struct record_options *options, struct rl_profile *profile,
+                                 struct rl_error *err)
+{
+    struct rl_profile from = {0};
+    struct record_options named = {.output = options->times};
+    char *path = NULL;
+    if (!options->times)
+        return RL_OK;
+    RL_TRY(record_output(&named, NULL, &path, err));
+    enum rl_status status = rl_profile_read(path, &from, err);
+    if (status == RL_OK)
+        status = rl_profile_take_times(profile, &from, err);
+    rl_profile_release(&from);
+    free(path);
+    return status;
+}
+
 static enum rl_status run(const struct record_options *options, char **command,
                           struct rl_profile *ret_profile, struct rl_error *err)
 {
@@ -254,7 +288,9 @@ static enum rl_status run(const struct record_options *options, char **command,
     enum rl_status status =
         profile(options, machine.topology.n_levels ? &machine : NULL, command, ret_profile, err);
     if (status == RL_OK) {
-        status = rl_string_set(&ret_profile->machine_name, machine.name, err);
+        status = take_times(options, ret_profile, err);
+        if (status == RL_OK)
+            status = rl_string_set(&ret_profile->machine_name, machine.name, err);
         if (status == RL_OK)
             status = rl_string_set(&ret_profile->machine_key, machine.key, err);
         if (status != RL_OK)

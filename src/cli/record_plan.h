@@ -16,16 +16,20 @@ struct record_options {
     uint64_t pid;                   /**< record: attach; 0: run a command */
     double duration_s;
     struct rl_string_list replay;
+    const char *times; /**< profile to take times from, with %r, %h, %p; NULL: none */
 };
 
 /** Rows that both commands have; the array is static per call site's options. */
-enum { RECORD_ROWS = 12 };
+enum { RECORD_ROWS = 13 };
 void record_rows(struct record_options *options, struct rl_option rows[RECORD_ROWS]);
 
 struct record_options record_options_default(void);
 
 /** RL_EINVAL if an option's word is none of its choices. */
 enum rl_status record_check_words(const struct record_options *options, struct rl_error *err);
+
+/** Under a launcher of ranks a program can be started once only: make it so, and say so. */
+void record_adapt_to_ranks(struct record_options *options);
 
 /** Say on stderr how often the program is going to be run, if it can be run at all.
  * @return RL_OK; RL_ESYS: no such program, not executable, a directory. */

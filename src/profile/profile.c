@@ -247,6 +247,8 @@ static enum rl_status take_time_from_counting(struct session *s, struct rl_error
         .interrupted_by = s->counting.interrupted_by,
     };
     s->n_samples = 1;
+    if (s->options->times_follow)
+        return RL_OK;
     return rl_profile_note(&s->profile, err,
                            "time is from the counted run, in which the program is slower than by "
                            "itself; functions have no time of their own");

@@ -42,6 +42,7 @@ struct rl_profile_options {
     unsigned rate_hz;     /**< 0: the method's default */
     unsigned repeats;     /**< native runs; 0: 1 */
     bool single_pass;     /**< one run only: time comes from the counting run */
+    bool times_follow;    /**< times come from elsewhere: nothing is said of this run's */
     bool functions;       /**< a kernel for each function */
     bool loops;           /**< a kernel for each loop */
     bool regions;         /**< a kernel for each marked region */
@@ -83,6 +84,16 @@ enum rl_status rl_profile_run(const char *const *argv, const char *const *envp,
 enum rl_status rl_profile_attach(int32_t pid, double duration_s,
                                  const struct rl_profile_options *options,
                                  struct rl_profile *ret_profile, struct rl_error *err);
+
+/**
+ * Give a profile that has counts the times of one that was recorded before, without counting, of
+ * the same program: for programs that cannot be started twice in one job.
+ *
+ * Kernels are matched by kind, name and module; those that only have a time are added.
+ * @param from  what is moved from it is empty afterwards.
+ */
+enum rl_status rl_profile_take_times(struct rl_profile *profile, struct rl_profile *from,
+                                     struct rl_error *err);
 
 /** What the join needs of one run after the other. */
 struct rl_profile_inputs {

@@ -244,6 +244,28 @@ static void repeats_give_the_spread(void **state)
     rl_profile_release(&p);
 }
 
+static void times_of_an_earlier_run_go_to_the_kernels_of_that_name(void **state)
+{
+    (void)state;
+    struct rl_profile counted = join(true);
+    struct rl_profile timed = join(true);
+    struct rl_error err = {0};
+    for (size_t i = 0; i < counted.n_kernel; i++)
+        counted.kernel[i].time_s = (struct rl_value){0};
+    size_t n = counted.n_kernel;
+    /* What was timed and not counted is added. */
+    assert_int_equal(rl_string_set(&timed.kernel[n - 1].name, "only timed", &err), RL_OK);
+    double elapsed_s = timed.elapsed_s.value;
+    assert_int_equal(rl_profile_take_times(&counted, &timed, &err), RL_OK);
+    const struct rl_kernel *k = find(&counted, RL_KIND_FUNCTION, "spmv");
+    assert_true(fabs(k->time_s.value - 0.5) < 0.01 && k->flop.value == 1e6);
+    assert_int_equal(counted.n_kernel, n + 1);
+    assert_string_equal(counted.kernel[n].name, "only timed");
+    assert_true(counted.elapsed_s.value == elapsed_s);
+    rl_profile_release(&counted);
+    rl_profile_release(&timed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,6 +277,7 @@ int main(void)
         cmocka_unit_test(a_region_takes_wall_time_over_threads),
         cmocka_unit_test(without_counts_functions_are_found_by_symbols),
         cmocka_unit_test(repeats_give_the_spread),
+        cmocka_unit_test(times_of_an_earlier_run_go_to_the_kernels_of_that_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
