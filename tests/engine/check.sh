@@ -8,14 +8,16 @@ engine=$1 counts=$2 program=$3
 shift 3
 work=$(mktemp -d /dev/shm/rl-engine.XXXXXX 2>/dev/null || mktemp -d)
 trap 'rm -rf "$work"' EXIT
-"$program" "$@" > "$work/native.out" 2> "$work/native.err" < /dev/null; native=$?
+"$program" "$@" > "$work/native.out" 2> "$work/native.err" < /dev/null &
+wait $!; native=$?
 options=${RLE_OPTIONS:-}output=$work/r
 if [ -n "${LAUNCHER:-}" ]; then
-    "$LAUNCHER" "$engine" "$options" "$program" "$program" "$@" > "$work/engine.out" 2> "$work/engine.err" < /dev/null
+    "$LAUNCHER" "$engine" "$options" "$program" "$program" "$@" > "$work/engine.out" 2> "$work/engine.err" < /dev/null &
 else
-    LD_PRELOAD=$engine ROOFLINE_ENGINE=$options "$program" "$@" > "$work/engine.out" 2> "$work/engine.err" < /dev/null
+    LD_PRELOAD=$engine ROOFLINE_ENGINE=$options "$program" "$@" > "$work/engine.out" 2> "$work/engine.err" < /dev/null &
 fi
-counted=$?
+pid=$!
+wait $pid; counted=$?
 bad=0
 if [ $native -ne $counted ]; then
     echo "status: native $native, under the engine $counted"
@@ -23,8 +25,8 @@ if [ $native -ne $counted ]; then
 fi
 cmp "$work/native.out" "$work/engine.out" || { diff "$work/native.out" "$work/engine.out" | head -20; bad=1; }
 grep -v '^expect' "$work/engine.err" && [ -z "$(grep -v '^expect' "$work/native.err")" ] && bad=1
-first=$(ls "$work"/r.* 2>/dev/null | sort -t. -k3n | head -1)
-[ -n "$first" ] || { echo "no result file"; exit 1; }
+first=$work/r.$pid.0
+[ -e "$first" ] || { echo "no result file"; exit 1; }
 "$counts" "$first" "/${program##*/}" > "$work/counts" || bad=1
 grep '^expect' "$work/engine.err" | sed 's/^expect //' > "$work/expected"
 while IFS= read -r line; do
