@@ -9,6 +9,8 @@
 /* A phase ends early, but not before this share of its budget, once every spread is this small. */
 static const double least_share = 0.5;
 static const double steady_spread = 0.003;
+/* Of the budget, for a second try where the core was contended. */
+static const double second_try_share = 0.5;
 
 /* Shares of a thread count's budget. */
 static const double share_sweep = 0.07;
@@ -28,7 +30,7 @@ struct rl_measure_options rl_measure_options_default(void)
 static double budget_of(const struct rl_measure_options *options)
 {
     static const double by_mode[] = {
-        [RL_MEASURE_QUICK] = 2.2, [RL_MEASURE_DEFAULT] = 7.6, [RL_MEASURE_THOROUGH] = 32.0};
+        [RL_MEASURE_QUICK] = 2.2, [RL_MEASURE_DEFAULT] = 7.0, [RL_MEASURE_THOROUGH] = 32.0};
     return options->budget_s > 0 ? options->budget_s : by_mode[options->mode];
 }
 
@@ -107,6 +109,8 @@ enum rl_status rl_session_sample(struct rl_session *s, const struct rl_phase *ph
     struct rl_timing *again = calloc(n, sizeof *again);
     if (!again)
         return rl_fail(err, RL_ENOMEM, "no memory for a second try");
+    how.budget_s *= second_try_share;
+    how.least_s = 0;
     enum rl_status status = rl_sample(s->team, job, n, &how, again, &report, err);
     if (status == RL_OK) {
         note_report(s, &report);

@@ -28,7 +28,7 @@ struct rl_job {
     const char *name; /**< for progress and messages; borrowed */
 
     /** Do the work `loops` times. Called by every rank at once; ranks that share the work split it
-     * by `rank`. May use rl_team_barrier on the team it is run with. */
+     * by `rank`. A shared job may use rl_team_barrier on the team it is run with. */
     void (*run)(void *arg, unsigned rank, uint64_t loops);
 
     /** Untimed, before every sample: bring caches into the wanted state. NULL: nothing. */
