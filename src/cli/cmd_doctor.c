@@ -1,4 +1,5 @@
 /* roofline doctor: what works here, what does not, why, and the line that enables it. */
+#include "cli/counters.h"
 #include "cli/machine_table.h"
 #include "cli/objects.h"
 #include "cli/options.h"
@@ -13,13 +14,9 @@
 #include "workload/blas.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 extern char **environ;
 
@@ -44,6 +41,7 @@ struct patient {
 struct check {
     const char *name;
     void (*run)(const struct patient *p, struct finding *f);
+    void (*print)(const struct patient *p); /* instead: what takes several lines */
 };
 
 static void say(struct finding *f, enum state state, const char *fmt, ...)
@@ -162,29 +160,6 @@ static void check_memory(const struct patient *p, struct finding *f)
         say(f, POOR, "only %s may be allocated: measuring needs 64 MiB", free_text);
 }
 
-static void check_counters(const struct patient *p, struct finding *f)
-{
-    struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE,
-                                   .size = sizeof attr,
-                                   .config = PERF_COUNT_HW_CPU_CYCLES,
-                                   .exclude_kernel = 1,
-                                   .exclude_hv = 1};
-    (void)p;
-    long fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
-    if (fd >= 0) {
-        close((int)fd);
-        say(f, GOOD, "cycles can be counted");
-        return;
-    }
-    if (errno == EACCES || errno == EPERM) {
-        say(f, ABSENT, "not for this user; nothing here needs them");
-        enable(f, "sudo sysctl kernel.perf_event_paranoid=1");
-        return;
-    }
-    say(f, ABSENT, "%s; nothing here needs them",
-        p->machine.environment.hypervisor ? "the virtual machine has none" : "the kernel has none");
-}
-
 static void check_sampling(const struct patient *p, struct finding *f)
 {
     struct rl_error why = {0};
@@ -263,16 +238,6 @@ static void check_record(const struct patient *p, struct finding *f)
     rl_machine_release(&machine);
 }
 
-static const struct check checks[] = {
-    {"core", check_core},         {"instruction sets", check_isa},
-    {"withheld", check_withheld}, {"cores", check_cores},
-    {"clock", check_clock},       {"huge pages", check_huge_pages},
-    {"memory", check_memory},     {"sampling", check_sampling},
-    {"counting", check_engine},   {"counters", check_counters},
-    {"BLAS", check_blas},         {"libmvec", check_libmvec},
-    {"SLEEF", check_sleef},       {"machine record", check_record},
-};
-
 static void print_finding(const char *name, const struct finding *f)
 {
     static const char *const marks[] = {[GOOD] = "ok  ", [ABSENT] = "-   ", [POOR] = "!   "};
@@ -280,6 +245,41 @@ static void print_finding(const char *name, const struct finding *f)
     if (f->enable[0])
         printf("    %-17s   enable: %s\n", "", f->enable);
 }
+
+/* Counters by what they count; they are tested now unless that was done before. */
+static void print_counters(const struct patient *p)
+{
+    struct rl_counters counters;
+    struct rl_pmu_line line[4];
+    struct rl_error err = {0};
+    enum rl_status status = rl_counters_open(NULL, &counters, &err);
+    if (status == RL_OK)
+        status = rl_counters_test(&counters, &p->machine, &err);
+    size_t n = counters.pmu ? rl_pmu_doctor(counters.pmu, line, RL_COUNT(line)) : 0;
+    for (size_t i = 0; i < n; i++) {
+        struct finding f = {0};
+        say(&f, line[i].works ? GOOD : ABSENT, "%s%s", line[i].text,
+            n == 1 && !line[i].works ? "; nothing here needs them" : "");
+        enable(&f, line[i].enable);
+        print_finding(line[i].name, &f);
+    }
+    if (!n || (status != RL_OK && n > 1)) {
+        struct finding f = {0};
+        say(&f, ABSENT, "%s", err.text);
+        print_finding("counters", &f);
+    }
+    rl_counters_close(&counters);
+}
+
+static const struct check checks[] = {
+    {"core", check_core, NULL},         {"instruction sets", check_isa, NULL},
+    {"withheld", check_withheld, NULL}, {"cores", check_cores, NULL},
+    {"clock", check_clock, NULL},       {"huge pages", check_huge_pages, NULL},
+    {"memory", check_memory, NULL},     {"sampling", check_sampling, NULL},
+    {"counting", check_engine, NULL},   {"counters", NULL, print_counters},
+    {"BLAS", check_blas, NULL},         {"libmvec", check_libmvec, NULL},
+    {"SLEEF", check_sleef, NULL},       {"machine record", check_record, NULL},
+};
 
 static enum rl_status examine(struct rl_error *err)
 {
@@ -291,6 +291,10 @@ static enum rl_status examine(struct rl_error *err)
     putchar('\n');
     for (size_t i = 0; i < RL_COUNT(checks); i++) {
         struct finding f = {0};
+        if (checks[i].print) {
+            checks[i].print(&p);
+            continue;
+        }
         checks[i].run(&p, &f);
         print_finding(checks[i].name, &f);
     }

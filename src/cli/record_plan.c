@@ -1,4 +1,5 @@
 #include "cli/record_plan.h"
+#include "cli/counters.h"
 #include "cli/objects.h"
 #include "cli/progress.h"
 #include "cli/store.h"
@@ -167,13 +168,27 @@ enum rl_status record_check_words(const struct record_options *options, struct r
     return parse_words(options, &ignored, err);
 }
 
+/* Before anything is measured or run. */
+static enum rl_status check_counters(const struct record_options *o, struct rl_error *err)
+{
+    struct rl_counters counters;
+    struct rl_profile_options how = {0};
+    RL_TRY(parse_words(o, &how, err));
+    if (!rl_counters_demanded(how.count, how.traffic))
+        return RL_OK;
+    enum rl_status status = rl_counters_open(NULL, &counters, err);
+    rl_counters_close(&counters);
+    return status;
+}
+
 enum rl_status record_announce(const struct record_options *o, const char *program,
                                struct rl_error *err)
 {
     char path[PATH_MAX];
-    bool counts = !o->replay.n && strcmp(o->count, "none") != 0;
+    bool counts = !o->replay.n && strcmp(o->count, "none") != 0 && strcmp(o->count, "pmu") != 0;
     unsigned long long times = o->repeats + (counts ? 1 : 0);
     RL_TRY(rl_child_find(program, (const char *const *)environ, path, err));
+    RL_TRY(check_counters(o, err));
     if (o->single_pass || times < 2)
         return RL_OK;
     rl_say("the program is run %llu times: %s%s; the output of the first is shown", times,
@@ -239,9 +254,16 @@ static enum rl_status profile(const struct record_options *options,
 {
     char date[32];
     struct rl_progress progress;
+    struct rl_counters counters = {0};
     struct rl_profile_options how = {.progress = on_progress, .context = &progress, .date = date};
     RL_TRY(parse_words(options, &how, err));
     fill(options, &how);
+    if (command)
+        RL_TRY(rl_counters_for(&how, machine, &counters, err));
+    else if (rl_counters_demanded(how.count, how.traffic))
+        return rl_fail(err, RL_EUNAVAIL,
+                       "hardware counters start with a program: a running one is sampled only");
+    how.counters = counters.pmu;
     now_text(date, sizeof date);
     char *preload = rl_object_path("librooflinesample.so");
     char *engine = rl_object_path("libroofline-engine.so");
@@ -257,6 +279,7 @@ static enum rl_status profile(const struct record_options *options,
                              ret_profile, err)
             : rl_profile_attach((int32_t)options->pid, options->duration_s, &how, ret_profile, err);
     rl_progress_end(&progress);
+    rl_counters_close(&counters);
     free(preload);
     free(engine);
     free(launcher);

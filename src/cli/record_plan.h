@@ -32,7 +32,8 @@ enum rl_status record_check_words(const struct record_options *options, struct r
 void record_adapt_to_ranks(struct record_options *options);
 
 /** Say on stderr how often the program is going to be run, if it can be run at all.
- * @return RL_OK; RL_ESYS: no such program, not executable, a directory. */
+ * @return RL_OK; RL_ESYS: no such program, not executable, a directory; RL_EUNAVAIL: hardware
+ *         counters are asked for and not to be had. */
 enum rl_status record_announce(const struct record_options *options, const char *program,
                                struct rl_error *err);
 

@@ -24,13 +24,24 @@ enum rl_status rl_store_folder(char **ret_path, struct rl_error *err)
     return n < 0 ? rl_fail(err, RL_ENOMEM, "no memory for a file name") : RL_OK;
 }
 
-enum rl_status rl_store_path(const char *key, char **ret_path, struct rl_error *err)
+static enum rl_status path_of(const char *key, const char *suffix, char **ret_path,
+                              struct rl_error *err)
 {
     char *folder;
     RL_TRY(rl_store_folder(&folder, err));
-    int n = asprintf(ret_path, "%s/%s.json", folder, key);
+    int n = asprintf(ret_path, "%s/%s.%s", folder, key, suffix);
     free(folder);
     return n < 0 ? rl_fail(err, RL_ENOMEM, "no memory for a file name") : RL_OK;
+}
+
+enum rl_status rl_store_path(const char *key, char **ret_path, struct rl_error *err)
+{
+    return path_of(key, "json", ret_path, err);
+}
+
+enum rl_status rl_store_counters_path(const char *key, char **ret_path, struct rl_error *err)
+{
+    return path_of(key, "counters", ret_path, err);
 }
 
 enum rl_status rl_store_load(const char *key, struct rl_machine *ret_machine, struct rl_error *err)

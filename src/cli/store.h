@@ -16,6 +16,9 @@ enum rl_status rl_store_folder(char **ret_path, struct rl_error *err);
 /** Path of the cached record of the machine with this key; free() it. */
 enum rl_status rl_store_path(const char *key, char **ret_path, struct rl_error *err);
 
+/** Path of the kept self-test of hardware counters, beside that record; free() it. */
+enum rl_status rl_store_counters_path(const char *key, char **ret_path, struct rl_error *err);
+
 /**
  * Load the cached record for `key`.
  * @return RL_OK; RL_ENODATA when there is none; RL_EDATA when it cannot be read.

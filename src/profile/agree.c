@@ -19,8 +19,8 @@ static void describe(int wait_status, char *text, size_t n)
         snprintf(text, n, "exit status %d", WEXITSTATUS(wait_status));
 }
 
-static enum rl_status check_status(int first, int other, const char *which,
-                                   struct rl_profile *profile, struct rl_error *err)
+enum rl_status agree_check_end(int first, int other, const char *which, struct rl_profile *profile,
+                               struct rl_error *err)
 {
     char a[64], b[64];
     if (first == other)
@@ -64,7 +64,8 @@ enum rl_status agree_check(const struct rl_samples *samples, size_t n_samples,
     for (size_t r = 1; r < n_samples; r++) {
         char which[32];
         snprintf(which, sizeof which, "run %zu", r + 1);
-        RL_TRY(check_status(samples[0].wait_status, samples[r].wait_status, which, profile, err));
+        RL_TRY(
+            agree_check_end(samples[0].wait_status, samples[r].wait_status, which, profile, err));
         least = samples[r].elapsed_s < least ? samples[r].elapsed_s : least;
         most = samples[r].elapsed_s > most ? samples[r].elapsed_s : most;
     }
@@ -73,7 +74,7 @@ enum rl_status agree_check(const struct rl_samples *samples, size_t n_samples,
                                "the runs took between %.3g s and %.3g s: times are uncertain",
                                least, most));
     if (counting)
-        RL_TRY(check_status(samples[0].wait_status, counting->wait_status, "the counted run",
-                            profile, err));
+        RL_TRY(agree_check_end(samples[0].wait_status, counting->wait_status, "the counted run",
+                               profile, err));
     return check_files(&samples[0], profile, err);
 }

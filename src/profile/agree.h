@@ -13,4 +13,9 @@ enum rl_status agree_check(const struct rl_samples *samples, size_t n_samples,
                            const struct counting *counting, struct rl_profile *profile,
                            struct rl_error *err);
 
+/** A note if a run ended otherwise than the first one did; both as wait(2) gives it.
+ * @param which  "the counted run". */
+enum rl_status agree_check_end(int first, int other, const char *which, struct rl_profile *profile,
+                               struct rl_error *err);
+
 #endif

@@ -92,7 +92,10 @@ static void try_traffic(struct counting *c, const struct counting_options *o)
 {
     struct rl_error why = {0};
     if (o->traffic != RL_TRAFFIC_MODEL && o->traffic != RL_TRAFFIC_FULL)
-        snprintf(c->traffic_missing, sizeof c->traffic_missing, "traffic was switched off");
+        snprintf(c->traffic_missing, sizeof c->traffic_missing, "%s",
+                 o->traffic == RL_TRAFFIC_PMU ? "hardware counters know the traffic of the program "
+                                                "as a whole only"
+                                              : "traffic was switched off");
     else if (start_traffic(c, o, &why) != RL_OK)
         miss_traffic(c, &why);
 }

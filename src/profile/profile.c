@@ -2,6 +2,7 @@
 #include "base/child.h"
 #include "base/error.h"
 #include "profile/agree.h"
+#include "profile/counters.h"
 #include "profile/counting.h"
 
 #include <stdio.h>
@@ -58,6 +59,8 @@ struct session {
     size_t n_samples;
     struct counting counting;
     bool has_counting;
+    struct counters_end counters; /**< the last run under hardware counters */
+    unsigned n_counters;          /**< such runs that were done, all of them or none */
     struct rl_tally tally;
     bool has_tally;
     struct rl_profile profile;
@@ -163,12 +166,14 @@ static enum rl_status count(struct session *s, struct rl_error *err)
     struct rl_error why = {0};
     if (o->n_replay)
         return read_counts(s, o->replay, o->n_replay, err);
+    if (o->count == RL_COUNT_NONE && o->traffic == RL_TRAFFIC_PMU)
+        return rl_missing_add(&s->profile.missing, "flop", "counting was switched off", err);
     if (o->count == RL_COUNT_NONE)
         return miss_counts(s, "counting was switched off", err);
     if (is_interrupted(s))
         return miss_counts(s, "the program was interrupted before it was counted", err);
     if (o->count == RL_COUNT_PMU)
-        return rl_fail(err, RL_EUNAVAIL, "hardware counters are not available here");
+        return RL_OK;
     struct counting_options how = {
         .engine = o->engine,
         .launcher = o->launcher,
@@ -192,6 +197,72 @@ static enum rl_status count(struct session *s, struct rl_error *err)
     if (status == RL_EUNAVAIL && o->count == RL_COUNT_AUTO && s->n_samples)
         return miss_counts(s, why.text, err);
     return rl_fail(err, status, "%s", why.text);
+}
+
+static bool demands_counters(const struct rl_profile_options *o)
+{
+    return o->count == RL_COUNT_PMU || o->traffic == RL_TRAFFIC_PMU;
+}
+
+/* Beside the engine the first run will do: it counts what matters most. */
+static unsigned counter_runs(const struct session *s)
+{
+    const struct rl_profile_options *o = s->options;
+    bool is_extra = o->count == RL_COUNT_AUTO && !o->single_pass && !o->n_replay;
+    if (!o->counters || (!demands_counters(o) && !is_extra))
+        return 0;
+    unsigned n = rl_pmu_passes(o->counters);
+    return n && (o->single_pass || (s->has_tally && !demands_counters(o))) ? 1 : n;
+}
+
+static enum rl_status miss_counters(struct session *s, struct rl_error *err)
+{
+    static const char why[] = "the program was interrupted while hardware counters counted it";
+    if (s->options->count == RL_COUNT_PMU)
+        return miss_counts(s, why, err);
+    return s->options->traffic == RL_TRAFFIC_PMU
+               ? rl_missing_add(&s->profile.missing, "bytes", why, err)
+               : RL_OK;
+}
+
+static enum rl_status run_counters(struct session *s, struct rl_error *err)
+{
+    unsigned n = counter_runs(s);
+    struct counters_options how = {.pmu = s->options->counters,
+                                   .discard_output = s->n_samples || s->has_counting,
+                                   .progress = on_progress,
+                                   .context = s};
+    if (is_interrupted(s) || s->counting.interrupted_by)
+        return RL_OK;
+    s->is_silent = how.discard_output;
+    s->expected_s = s->n_samples ? s->samples[0].elapsed_s : 0;
+    for (; how.pass < n && !s->counters.interrupted_by; how.pass++) {
+        snprintf(s->pass, sizeof s->pass, "run %u of %u under hardware counters", how.pass + 1, n);
+        rewind_input(s);
+        RL_TRY(counters_run(s->argv, s->envp, &how, &s->counters, err));
+        if (s->n_samples)
+            RL_TRY(agree_check_end(s->samples[0].wait_status, s->counters.wait_status, s->pass,
+                                   &s->profile, err));
+    }
+    if (n && s->counters.interrupted_by)
+        return miss_counters(s, err);
+    s->n_counters = n;
+    return RL_OK;
+}
+
+static enum rl_status apply_counters(struct session *s, struct rl_error *err)
+{
+    const struct rl_profile_options *o = s->options;
+    struct counters_use use = {.flop = o->count != RL_COUNT_NONE,
+                               .bytes = o->traffic != RL_TRAFFIC_NONE,
+                               .is_only = o->count == RL_COUNT_PMU && !s->has_tally};
+    struct rl_pmu_counts counts;
+    if (o->count == RL_COUNT_PMU && !use.bytes)
+        RL_TRY(rl_missing_add(&s->profile.missing, "bytes", "traffic was switched off", err));
+    if (!s->n_counters)
+        return RL_OK;
+    rl_pmu_counts(o->counters, &counts);
+    return counters_apply(&counts, &use, &s->profile, err);
 }
 
 static const char *base_name(const char *path)
@@ -238,8 +309,24 @@ static enum rl_status describe(struct session *s, struct rl_error *err)
 }
 
 /* One run for counts and time: what is known of time is how long all of it took. */
+static enum rl_status take_time_from_counters(struct session *s, struct rl_error *err)
+{
+    s->samples[0] = (struct rl_samples){
+        .method = RL_SAMPLE_NONE,
+        .elapsed_s = s->counters.elapsed_s,
+        .wait_status = s->counters.wait_status,
+        .interrupted_by = s->counters.interrupted_by,
+    };
+    s->n_samples = 1;
+    return rl_profile_note(&s->profile, err,
+                           "time is from the run under hardware counters; functions have no time "
+                           "of their own");
+}
+
 static enum rl_status take_time_from_counting(struct session *s, struct rl_error *err)
 {
+    if (s->options->count == RL_COUNT_PMU)
+        return take_time_from_counters(s, err);
     s->samples[0] = (struct rl_samples){
         .method = RL_SAMPLE_NONE,
         .elapsed_s = s->counting.elapsed_s,
@@ -267,13 +354,26 @@ static enum rl_status run_all(struct session *s, struct rl_error *err)
         RL_TRY(note_time(s, err));
     }
     RL_TRY(count(s, err));
+    RL_TRY(run_counters(s, err));
     if (counts_only)
         RL_TRY(take_time_from_counting(s, err));
     RL_TRY(describe(s, err));
     RL_TRY(agree_check(s->samples, s->n_samples, s->has_counting ? &s->counting : NULL, &s->profile,
                        err));
     struct rl_profile_inputs inputs = {s->samples, s->n_samples, s->has_tally ? &s->tally : NULL};
-    return rl_profile_join(&inputs, o, &s->profile, err);
+    RL_TRY(rl_profile_join(&inputs, o, &s->profile, err));
+    return apply_counters(s, err);
+}
+
+static enum rl_status check_sources(const struct rl_profile_options *o, struct rl_error *err)
+{
+    if (demands_counters(o) && (!o->counters || !rl_pmu_passes(o->counters)))
+        return rl_fail(err, RL_EUNAVAIL, "hardware counters are not available here");
+    if (o->single_pass && o->traffic == RL_TRAFFIC_PMU && o->count != RL_COUNT_PMU)
+        return rl_fail(err, RL_EINVAL,
+                       "a single run is counted by the engine or by hardware counters, not by "
+                       "both: traffic from hardware counters needs their counts too");
+    return RL_OK;
 }
 
 enum rl_status rl_profile_run(const char *const *argv, const char *const *envp,
@@ -283,6 +383,7 @@ enum rl_status rl_profile_run(const char *const *argv, const char *const *envp,
     struct session s = {.argv = argv, .envp = envp, .options = options};
     if (!argv || !argv[0])
         return rl_fail(err, RL_EINVAL, "no program given");
+    RL_TRY(check_sources(options, err));
     s.input_at = lseek(STDIN_FILENO, 0, SEEK_CUR);
     enum rl_status status = run_all(&s, err);
     if (status == RL_OK) {

@@ -8,18 +8,21 @@
 #include "profile/tally.h"
 #include "sample/sample.h"
 
+struct rl_pmu;
+
 /** Where counts come from. */
 enum rl_profile_count {
-    RL_COUNT_AUTO = 0, /**< the best that works here */
+    RL_COUNT_AUTO = 0, /**< the engine, and hardware counters beside it where they are given; what
+                            does not work is a gap */
     RL_COUNT_ENGINE,
-    RL_COUNT_PMU,
+    RL_COUNT_PMU,  /**< hardware counters: of the program as a whole, not of its functions */
     RL_COUNT_NONE, /**< time only */
 };
 
 enum rl_profile_traffic {
     RL_TRAFFIC_MODEL = 0, /**< sampled cache model, with its error */
     RL_TRAFFIC_FULL,      /**< every access through the cache model */
-    RL_TRAFFIC_PMU,
+    RL_TRAFFIC_PMU,       /**< of the program as a whole */
     RL_TRAFFIC_NONE,
 };
 
@@ -52,6 +55,7 @@ struct rl_profile_options {
     const char *engine;   /**< path of libroofline-engine.so; NULL: none */
     const char *launcher; /**< path of roofline-engine-launch; NULL: none */
     const struct rl_machine *machine; /**< whose caches are simulated; NULL: no traffic */
+    struct rl_pmu *counters;          /**< not yet started, self-test passed; NULL: none */
     const char *scratch_dir;          /**< NULL: /dev/shm, else /tmp */
     const char *const *replay;        /**< [n_replay] result files used instead of a counting run */
     size_t n_replay;
@@ -71,7 +75,8 @@ struct rl_profile_options {
  * @param options      borrowed.
  * @param ret_profile  release with rl_profile_release; exit_status is set, as a shell gives it.
  * @return RL_OK whatever the program's own status; else as rl_sample_run; RL_EUNAVAIL where a
- *         demanded source of counts does not work here.
+ *         demanded source of counts does not work here; RL_EINVAL where one run is to be counted
+ *         in two ways.
  */
 enum rl_status rl_profile_run(const char *const *argv, const char *const *envp,
                               const struct rl_profile_options *options,

@@ -138,6 +138,29 @@ bool rl_pmu_is_tested(const struct rl_pmu *pmu)
     return pmu->is_tested;
 }
 
+enum rl_status rl_pmu_check(const struct rl_pmu *pmu, enum rl_pmu_kind kind, struct rl_error *err)
+{
+    const char *what = kind == RL_PMU_FLOP ? "FLOP" : "traffic";
+    const struct rl_pmu_verdict *wrong = NULL;
+    for (size_t k = 0; k < pmu->plan.n_core; k++) {
+        for (size_t m = 0; m < RL_PMU_METRICS; m++) {
+            const struct rl_pmu_verdict *v = &pmu->trust.verdict[k][m];
+            if (rl_pmu_metric[m].kind != kind || pmu->plan.gap[k][m].why != RL_PMU_FINE)
+                continue;
+            if (v->why == RL_PMU_FINE)
+                return RL_OK;
+            wrong = v->why == RL_PMU_WRONG ? v : wrong;
+        }
+    }
+    if (wrong)
+        return rl_fail(err, RL_EUNAVAIL,
+                       "hardware counters failed their self-test: %s came out %.4g times what was "
+                       "done",
+                       what, wrong->ratio);
+    return rl_fail(err, RL_EUNAVAIL, "no self-test has shown that hardware counters count %s right",
+                   what);
+}
+
 unsigned rl_pmu_passes(const struct rl_pmu *pmu)
 {
     return (unsigned)pmu->plan.n_pass;
@@ -214,14 +237,14 @@ const struct rl_pmu_readings *rl_pmu_readings(const struct rl_pmu *pmu)
     return &pmu->readings;
 }
 
-/* What a self-test holds for. */
+/* What a self-test holds for; less can be tested where memory controllers are refused. */
 static void key_of(const struct rl_pmu *pmu, char *key, size_t size)
 {
     const struct rl_pmu_host *h = &pmu->host;
-    snprintf(key, size, "%s:%x:%x:%x:%s:%s:%s:%u:%zu", h->maker, h->family, h->model, h->stepping,
-             h->microcode[0] ? h->microcode : "-", h->kernel[0] ? h->kernel : "-",
+    snprintf(key, size, "%s:%x:%x:%x:%s:%s:%s:%u:%zu:%s", h->maker, h->family, h->model,
+             h->stepping, h->microcode[0] ? h->microcode : "-", h->kernel[0] ? h->kernel : "-",
              pmu->cpu && pmu->cpu->hypervisor[0] ? pmu->cpu->hypervisor : "-", h->vector_bits,
-             pmu->plan.n_core);
+             pmu->plan.n_core, h->is_privileged || h->paranoid <= 0 ? "all" : "own");
 }
 
 enum rl_status rl_pmu_self_test_save(const struct rl_pmu *pmu, FILE *stream, struct rl_error *err)
@@ -303,7 +326,7 @@ static const struct {
     {"counters: FLOP", "flop_*"},
     {"counters: caches", "bytes_l*"},
     {"counters: memory", "bytes_dram_core*"},
-    {"counters: controllers", "bytes_dram_rd*"},
+    {"counters: system", "bytes_dram_rd*"},
 };
 
 static const char *verdict_mark(const struct rl_pmu *pmu, enum rl_pmu_why verdict)

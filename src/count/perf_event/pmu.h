@@ -60,6 +60,11 @@ enum rl_status rl_pmu_self_test_load(struct rl_pmu *pmu, const char *text, struc
 /** Has a self-test run, here or in what was loaded? */
 bool rl_pmu_is_tested(const struct rl_pmu *pmu);
 
+/** Did anything of this kind that is counted here pass the self-test?
+ * @param kind  RL_PMU_FLOP or RL_PMU_BYTES.
+ * @return RL_OK; RL_EUNAVAIL with what the self-test found. */
+enum rl_status rl_pmu_check(const struct rl_pmu *pmu, enum rl_pmu_kind kind, struct rl_error *err);
+
 /** Runs of the program that the plan needs; 0 where nothing can be counted. */
 unsigned rl_pmu_passes(const struct rl_pmu *pmu);
 

@@ -1,0 +1,1 @@
+roofline record --count pmu --pid $$ -o p.json

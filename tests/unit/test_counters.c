@@ -1,0 +1,427 @@
+/* Hardware counters in a profile: they speak of the whole program, check the engine, and are never
+ * mistaken for a kernel's. A stand-in for the kernel counts. */
+#include "../support/cmocka_all.h"
+
+#include "cli/counters.h"
+#include "profile/counters.h"
+#include "profile/profile.h"
+
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ENGINE BINARY_DIR "/src/count/engine/libroofline-engine.so"
+#define EACH   UINT64_C(1000000)
+
+/* Every event of a program counts a million; one that runs away counts that at each reading. */
+static struct {
+    int n_events, n_read;
+    bool runs_away;
+} fake;
+
+static int fake_open(void *context, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd)
+{
+    (void)context, (void)attr, (void)pid, (void)cpu;
+    fake.n_events = group_fd < 0 ? 1 : fake.n_events + 1;
+    return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+static ssize_t fake_read(void *context, int fd, void *buffer, size_t size)
+{
+    uint64_t *out = buffer;
+    (void)context, (void)fd;
+    out[0] = (uint64_t)fake.n_events;
+    out[1] = out[2] = 1000 + (uint64_t)fake.n_read++;
+    for (size_t i = 3; i < size / sizeof *out; i++)
+        out[i] = EACH * (fake.runs_away ? (uint64_t)fake.n_read : 1);
+    return (ssize_t)size;
+}
+
+static const struct rl_pmu_calls calls = {.open = fake_open, .read = fake_read};
+
+/* By name; what it can run is what this processor can. */
+static struct rl_cpu skylake;
+
+static struct rl_pmu_options how(void)
+{
+    struct rl_pmu_options options = rl_pmu_options_default(&skylake);
+    assert_int_equal(rl_cpu_detect(NULL, &skylake, NULL), RL_OK);
+    strcpy(skylake.vendor, "GenuineIntel");
+    skylake.family = 6;
+    skylake.model = 0x9e;
+    skylake.stepping = 9;
+    options.root = SOURCE_DIR "/tests/fixture/machine/skylake-client";
+    options.calls = &calls;
+    options.plan.wants_system = false;
+    return options;
+}
+
+/* All metrics believed. */
+static struct rl_pmu *believed(void)
+{
+    struct rl_pmu *pmu;
+    struct rl_pmu_options options = how();
+    char *text = NULL;
+    size_t size = 0;
+    memset(&fake, 0, sizeof fake);
+    assert_int_equal(rl_pmu_new(&options, &pmu, NULL), RL_OK);
+    FILE *stream = open_memstream(&text, &size);
+    assert_int_equal(rl_pmu_self_test_save(pmu, stream, NULL), RL_OK);
+    for (size_t m = 0; m < RL_PMU_METRICS; m++)
+        fprintf(stream, "verdict\t0\t%s\tfine\t0x1p+0\n", rl_pmu_metric[m].name);
+    fclose(stream);
+    assert_int_equal(rl_pmu_self_test_load(pmu, text, NULL), RL_OK);
+    free(text);
+    return pmu;
+}
+
+static struct rl_profile profile_of(const struct rl_profile_options *options,
+                                    const char *const *argv)
+{
+    static const char *const env[] = {"PATH=/usr/bin:/bin", NULL};
+    struct rl_profile profile = {0};
+    struct rl_error err = {0};
+    if (rl_profile_run(argv, env, options, &profile, &err) != RL_OK)
+        fail_msg("%s", err.text);
+    return profile;
+}
+
+static const char *const runs_true[] = {"true", NULL};
+
+static const struct rl_kernel *program_of(const struct rl_profile *profile)
+{
+    for (size_t i = 0; i < profile->n_kernel; i++) {
+        if (profile->kernel[i].kind == RL_KIND_PROGRAM)
+            return &profile->kernel[i];
+    }
+    fail_msg("no program");
+    return NULL;
+}
+
+static bool has_note(const struct rl_profile *profile, const char *part)
+{
+    for (size_t i = 0; i < profile->n_note; i++) {
+        if (strstr(profile->note[i], part))
+            return true;
+    }
+    return false;
+}
+
+static const char *why_missing(const struct rl_missing_list *list, const char *what)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        if (!strcmp(list->item[i].what, what))
+            return list->item[i].why;
+    }
+    return NULL;
+}
+
+/* fp64: 1, 2 and 4 lanes, a million each: 7e6; fp32: 1, 4 and 8 lanes: 13e6. */
+static void counters_alone_give_the_program_its_operations(void **state)
+{
+    (void)state;
+    struct rl_pmu *pmu = believed();
+    struct rl_profile_options options = {
+        .count = RL_COUNT_PMU, .sampling = RL_SAMPLE_NONE, .counters = pmu, .functions = true};
+    struct rl_profile profile = profile_of(&options, runs_true);
+    const struct rl_kernel *program = program_of(&profile);
+    assert_true(program->flop.value == 20e6);
+    assert_int_equal(program->flop.source, RL_SOURCE_MEASURED);
+    assert_int_equal(rl_pmu_readings(pmu)->n_reading, rl_pmu_passes(pmu));
+    assert_true(rl_pmu_passes(pmu) > 1);
+    assert_true(rl_known(profile.elapsed_s));
+    assert_true(has_note(&profile, "hardware counters of"));
+    rl_profile_release(&profile);
+    rl_pmu_free(pmu);
+}
+
+static void one_pass_is_one_run(void **state)
+{
+    (void)state;
+    struct rl_pmu *pmu = believed();
+    const char *const argv[] = {"sh", "-c", "exit 3", NULL};
+    struct rl_profile_options options = {
+        .count = RL_COUNT_PMU, .single_pass = true, .counters = pmu, .functions = true};
+    struct rl_profile profile = profile_of(&options, argv);
+    assert_int_equal(rl_pmu_readings(pmu)->n_reading, 1);
+    assert_int_equal(profile.exit_status, 3);
+    assert_true(rl_known(profile.elapsed_s));
+    assert_true(has_note(&profile, "time is from the run under hardware counters"));
+    rl_profile_release(&profile);
+    rl_pmu_free(pmu);
+}
+
+/* The gap stays for kernels, but not for the program. */
+static void where_the_engine_does_not_work_counters_count_all_they_can(void **state)
+{
+    (void)state;
+    struct rl_pmu *pmu = believed();
+    struct rl_profile_options options = {
+        .sampling = RL_SAMPLE_NONE, .counters = pmu, .functions = true};
+    struct rl_profile profile = profile_of(&options, runs_true);
+    assert_int_equal(rl_pmu_readings(pmu)->n_reading, rl_pmu_passes(pmu));
+    assert_non_null(why_missing(&profile.missing, "flop"));
+    assert_true(program_of(&profile)->flop.value == 20e6);
+    assert_true(rl_known(rl_kernel_find_traffic(program_of(&profile), "L2")->bytes));
+    rl_profile_release(&profile);
+    rl_pmu_free(pmu);
+}
+
+#ifdef __x86_64__
+static void beside_the_engine_counters_take_one_run_more(void **state)
+{
+    (void)state;
+    if (access(ENGINE, R_OK) != 0)
+        skip();
+    struct rl_pmu *pmu = believed();
+    struct rl_profile_options options = {.traffic = RL_TRAFFIC_NONE,
+                                         .sampling = RL_SAMPLE_NONE,
+                                         .engine = ENGINE,
+                                         .counters = pmu,
+                                         .functions = true};
+    struct rl_profile profile = profile_of(&options, runs_true);
+    assert_int_equal(rl_pmu_readings(pmu)->n_reading, 1);
+    assert_true(program_of(&profile)->n_ops > 0);
+    assert_true(has_note(&profile, "fp64 FLOP of the program disagree"));
+    rl_profile_release(&profile);
+    rl_pmu_free(pmu);
+}
+#endif
+
+static void what_is_switched_off_is_not_shown(void **state)
+{
+    (void)state;
+    struct rl_pmu *pmu = believed();
+    struct rl_profile_options options = {.count = RL_COUNT_PMU,
+                                         .traffic = RL_TRAFFIC_NONE,
+                                         .sampling = RL_SAMPLE_NONE,
+                                         .counters = pmu};
+    struct rl_profile profile = profile_of(&options, runs_true);
+    assert_int_equal(program_of(&profile)->n_traffic, 0);
+    assert_string_equal(why_missing(&profile.missing, "bytes"), "traffic was switched off");
+    rl_profile_release(&profile);
+    rl_pmu_free(pmu);
+    pmu = believed();
+    options.counters = pmu;
+    options.count = RL_COUNT_NONE;
+    options.traffic = RL_TRAFFIC_PMU;
+    profile = profile_of(&options, runs_true);
+    assert_true(program_of(&profile)->n_traffic > 0);
+    assert_false(rl_known(rl_kernel_flop(program_of(&profile))));
+    assert_string_equal(why_missing(&profile.missing, "flop"), "counting was switched off");
+    assert_null(why_missing(&profile.missing, "bytes"));
+    rl_profile_release(&profile);
+    rl_pmu_free(pmu);
+}
+
+static void without_counters_nothing_is_run_for_them(void **state)
+{
+    (void)state;
+    const char *const argv[] = {"sh", "-c", "echo it must not run", NULL};
+    struct rl_profile_options options = {.count = RL_COUNT_PMU, .sampling = RL_SAMPLE_NONE};
+    struct rl_profile profile;
+    struct rl_error err = {0};
+    assert_int_equal(rl_profile_run(argv, NULL, &options, &profile, &err), RL_EUNAVAIL);
+    options.count = RL_COUNT_ENGINE;
+    options.traffic = RL_TRAFFIC_PMU;
+    assert_int_equal(rl_profile_run(argv, NULL, &options, &profile, &err), RL_EUNAVAIL);
+    options.single_pass = true;
+    struct rl_pmu *pmu = believed();
+    options.counters = pmu;
+    assert_int_equal(rl_profile_run(argv, NULL, &options, &profile, &err), RL_EINVAL);
+    rl_pmu_free(pmu);
+}
+
+/* A profile as the engine leaves it: the program, and a function that is all of it. */
+static struct rl_profile engine_profile(double flop)
+{
+    struct rl_profile profile = {0};
+    struct rl_kernel *kernel;
+    struct rl_traffic *traffic;
+    static const enum rl_kernel_kind kinds[] = {RL_KIND_PROGRAM, RL_KIND_FUNCTION};
+    struct rl_op_count ops = {.precision = RL_FP64,
+                              .op = RL_OP_ADD,
+                              .isa = "avx2",
+                              .count = rl_value(flop, RL_SOURCE_COUNTED, 0)};
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(rl_profile_add(&profile, kinds[i], "k", &kernel, NULL), RL_OK);
+        assert_int_equal(rl_kernel_add_ops(kernel, &ops, NULL), RL_OK);
+        assert_int_equal(rl_kernel_traffic(kernel, "L2", &traffic, NULL), RL_OK);
+        traffic->bytes = rl_value(30e6, RL_SOURCE_SIMULATED, 0);
+        traffic->read = rl_value(20e6, RL_SOURCE_SIMULATED, 0);
+        traffic->write = rl_value(10e6, RL_SOURCE_SIMULATED, 0);
+        assert_int_equal(rl_kernel_traffic(kernel, "DRAM", &traffic, NULL), RL_OK);
+        traffic->bytes = rl_value(5e6, RL_SOURCE_SIMULATED, 0);
+    }
+    return profile;
+}
+
+static struct rl_pmu_value measured(double value)
+{
+    return (struct rl_pmu_value){.value = rl_value(value, RL_SOURCE_MEASURED, 0)};
+}
+
+static struct rl_pmu_counts no_counts(void)
+{
+    static const struct rl_pmu_value none = {.why = RL_PMU_NO_ROW};
+    struct rl_pmu_counts counts = {.n_runs = 1, .flop = none, .system_dram = {.name = "DRAM"}};
+    static const char *const names[] = {"L2", "L3", "DRAM"};
+    for (size_t i = 0; i < RL_PRECISION_COUNT; i++)
+        counts.flop_of[i] = none;
+    for (size_t i = 0; i < RL_PMU_LEVELS; i++)
+        counts.level[i] = (struct rl_pmu_level){names[i], none, none, none};
+    return counts;
+}
+
+static const struct counters_use all = {.flop = true, .bytes = true};
+
+static bool disagrees(double own, double counted)
+{
+    struct rl_profile profile = engine_profile(own);
+    struct rl_pmu_counts counts = no_counts();
+    counts.flop_of[RL_FP64] = measured(counted);
+    counts.flop = measured(counted);
+    assert_int_equal(counters_apply(&counts, &all, &profile, NULL), RL_OK);
+    assert_true(rl_kernel_flop(program_of(&profile)).value == own);
+    bool found = has_note(&profile, "fp64 FLOP of the program disagree");
+    rl_profile_release(&profile);
+    return found;
+}
+
+static void sources_that_differ_by_more_than_5_per_cent_are_named(void **state)
+{
+    (void)state;
+    assert_false(disagrees(100e6, 100e6));
+    assert_false(disagrees(100e6, 95.5e6));
+    assert_false(disagrees(95.5e6, 100e6));
+    assert_true(disagrees(100e6, 94e6));
+    assert_true(disagrees(94e6, 100e6));
+    assert_true(disagrees(100e6, 0));
+    assert_false(disagrees(100, 900));
+}
+
+static void measured_traffic_replaces_the_programs_and_no_functions(void **state)
+{
+    (void)state;
+    struct rl_profile profile = engine_profile(1e6);
+    struct rl_pmu_counts counts = no_counts();
+    counts.level[RL_PMU_LEVEL_L2].fill = measured(25e6);
+    counts.level[RL_PMU_LEVEL_L2].write = measured(15e6);
+    counts.level[RL_PMU_LEVEL_L2].total = measured(40e6);
+    assert_int_equal(counters_apply(&counts, &all, &profile, NULL), RL_OK);
+    const struct rl_traffic *l2 = rl_kernel_find_traffic(&profile.kernel[0], "L2");
+    assert_true(l2->bytes.value == 40e6);
+    assert_int_equal(l2->bytes.source, RL_SOURCE_MEASURED);
+    assert_true(l2->write.value == 15e6);
+    assert_false(rl_known(l2->read));
+    l2 = rl_kernel_find_traffic(&profile.kernel[1], "L2");
+    assert_true(l2->bytes.value == 30e6);
+    assert_int_equal(l2->bytes.source, RL_SOURCE_SIMULATED);
+    assert_true(has_note(&profile, "L2 bytes of the program disagree: 3e+07 simulated, 4e+07 by "
+                                   "hardware counters, 25 % apart"));
+    assert_null(why_missing(&profile.kernel[0].missing, "bytes.DRAM"));
+    assert_non_null(why_missing(&profile.kernel[0].missing, "bytes.L3"));
+    rl_profile_release(&profile);
+}
+
+static void what_everybody_moved_is_no_better_than_a_simulation(void **state)
+{
+    (void)state;
+    struct rl_profile profile = engine_profile(1e6);
+    struct rl_pmu_counts counts = no_counts();
+    counts.system_dram.total = measured(50e6);
+    assert_int_equal(counters_apply(&counts, &all, &profile, NULL), RL_OK);
+    const struct rl_traffic *dram = rl_kernel_find_traffic(&profile.kernel[0], "DRAM");
+    assert_true(dram->bytes.value == 5e6);
+    assert_true(has_note(&profile, "DRAM bytes of the program disagree"));
+    rl_profile_release(&profile);
+}
+
+static void fills_are_compared_where_write_backs_cannot_be_counted(void **state)
+{
+    (void)state;
+    struct rl_profile profile = engine_profile(1e6);
+    struct rl_pmu_counts counts = no_counts();
+    counts.level[RL_PMU_LEVEL_L2].fill = measured(40e6);
+    assert_int_equal(counters_apply(&counts, &all, &profile, NULL), RL_OK);
+    assert_true(rl_kernel_find_traffic(&profile.kernel[0], "L2")->bytes.value == 30e6);
+    assert_true(has_note(&profile, "L2 bytes towards the core of the program disagree"));
+    rl_profile_release(&profile);
+}
+
+static void kernels_say_that_counters_do_not_know_them(void **state)
+{
+    (void)state;
+    struct rl_profile profile = {0};
+    struct rl_kernel *kernel;
+    struct rl_pmu_counts counts = no_counts();
+    const struct counters_use only = {.flop = true, .bytes = true, .is_only = true};
+    counts.flop = measured(7e6);
+    assert_int_equal(rl_profile_add(&profile, RL_KIND_PROGRAM, "p", &kernel, NULL), RL_OK);
+    assert_int_equal(rl_profile_add(&profile, RL_KIND_FUNCTION, "f", &kernel, NULL), RL_OK);
+    assert_int_equal(counters_apply(&counts, &only, &profile, NULL), RL_OK);
+    assert_true(rl_kernel_flop(&profile.kernel[0]).value == 7e6);
+    assert_false(rl_known(rl_kernel_flop(&profile.kernel[1])));
+    assert_non_null(strstr(why_missing(&profile.kernel[1].missing, "flop"), "as a whole only"));
+    rl_profile_release(&profile);
+}
+
+/* Counters that show anything fail the self-test; that is kept, and not tried again. */
+static void a_self_test_is_run_once_and_kept(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/roofline-counters-XXXXXX";
+    char path[128];
+    struct rl_counters counters;
+    struct rl_error err = {0};
+    struct rl_pmu_options options = how();
+    char key[] = "this-machine";
+    const struct rl_machine machine = {.key = key};
+    assert_non_null(mkdtemp(folder));
+    setenv("XDG_DATA_HOME", folder, 1);
+    memset(&fake, 0, sizeof fake);
+    fake.runs_away = true;
+    assert_int_equal(rl_counters_open(&options, &counters, &err), RL_OK);
+    assert_int_equal(rl_counters_test(&counters, &machine, &err), RL_OK);
+    assert_int_equal(rl_pmu_check(counters.pmu, RL_PMU_FLOP, &err), RL_EUNAVAIL);
+    rl_counters_close(&counters);
+    snprintf(path, sizeof path, "%s/roofline/%s.counters", folder, key);
+    assert_int_equal(access(path, R_OK), 0);
+    assert_int_equal(rl_counters_open(&options, &counters, &err), RL_OK);
+    int n_read = fake.n_read;
+    assert_int_equal(rl_counters_test(&counters, &machine, &err), RL_OK);
+    assert_int_equal(fake.n_read, n_read);
+    assert_int_equal(rl_pmu_check(counters.pmu, RL_PMU_FLOP, &err), RL_EUNAVAIL);
+    assert_non_null(strstr(err.text, "failed their self-test"));
+    rl_counters_close(&counters);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/roofline", folder);
+    rmdir(path);
+    rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counters_alone_give_the_program_its_operations),
+        cmocka_unit_test(one_pass_is_one_run),
+        cmocka_unit_test(where_the_engine_does_not_work_counters_count_all_they_can),
+#ifdef __x86_64__
+        cmocka_unit_test(beside_the_engine_counters_take_one_run_more),
+#endif
+        cmocka_unit_test(what_is_switched_off_is_not_shown),
+        cmocka_unit_test(without_counters_nothing_is_run_for_them),
+        cmocka_unit_test(sources_that_differ_by_more_than_5_per_cent_are_named),
+        cmocka_unit_test(measured_traffic_replaces_the_programs_and_no_functions),
+        cmocka_unit_test(what_everybody_moved_is_no_better_than_a_simulation),
+        cmocka_unit_test(fills_are_compared_where_write_backs_cannot_be_counted),
+        cmocka_unit_test(kernels_say_that_counters_do_not_know_them),
+        cmocka_unit_test(a_self_test_is_run_once_and_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
