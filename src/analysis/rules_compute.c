@@ -54,7 +54,7 @@ static bool vectorise(const struct rl_evidence *e, char *text, size_t size, doub
     *ret_gain = cap_by_memory(e, factor);
     snprintf(text, size,
              "%.0f %% of its FLOP are scalar: vectorise it (unit-stride inner loop, restrict "
-             "pointers, -O3 -march=native, or an OpenMP simd directive); %s is %.1fx as wide",
+             "pointers, -O3 -march=native, or an OpenMP simd directive); %s gives %.1fx the rate",
              100 * e->scalar_share, best->isa, factor);
     return true;
 }

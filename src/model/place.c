@@ -335,8 +335,10 @@ enum rl_status rl_place(const struct rl_machine *machine, const struct rl_kernel
                                 ? "the machine record has no ceiling for what the kernel uses"
                                 : "neither FLOP nor bytes are known");
     else if (!has_time)
-        set_unknown(&place, is_vague ? "its time was sampled too seldom: run longer, or repeat"
-                                     : "the time is not known");
+        set_unknown(&place,
+                    is_vague
+                        ? "its time was sampled too seldom: run longer, or record with --repeat"
+                        : "the time is not known");
     else if (!rl_known(flop) && kernel->n_ops == 0)
         set_unknown(&place, "the FLOP are not known");
     else

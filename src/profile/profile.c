@@ -287,6 +287,11 @@ static enum rl_status note_time(struct session *s, struct rl_error *err)
                                "%.0f %% of the CPU time was spent in the kernel, for instance on "
                                "page faults; no function's time holds it",
                                100 * first->system_s / cpu_s));
+    if (cpu_s > 0.1 && cpu_s < 0.8 * first->elapsed_s)
+        RL_TRY(rl_profile_note(&s->profile, err,
+                               "the program was on a CPU for %.0f %% of the elapsed time; else it "
+                               "waited, for input, output or its turn on a busy machine",
+                               100 * cpu_s / first->elapsed_s));
     if (first->children_left)
         RL_TRY(rl_profile_note(&s->profile, err,
                                "children of the program still ran when it ended; what they did "

@@ -15,7 +15,7 @@ enum {
     MIN_WIDTH = 60,
     MAX_WIDTH = 400,
     WIDTH_FOR_LEVEL = 96,
-    MAX_ROWS = 100,
+    MAX_ROWS = 30,
     MIN_NAME = 12,
     CELL = 32,
 };
@@ -123,9 +123,24 @@ static void fill_row(const struct sheet *s, size_t i, char cell[N_COLUMNS][CELL]
     }
 }
 
+/* A loop whose function has a row of its own: its time is in both. */
+static bool is_inner(const struct sheet *s, size_t row)
+{
+    const struct rl_kernel *k = s->page.report->row[row].kernel;
+    return k->kind == RL_KIND_LOOP && k->group && *k->group;
+}
+
+static const char *loop_mark(const struct sheet *s)
+{
+    return s->page.unicode ? "↳ " : "> ";
+}
+
 static void clean_name(const struct sheet *s, size_t row, char dst[RL_TEXT_LEN])
 {
-    rl_row_name(s->page.report, &s->page.report->row[row], dst, s->page.unicode);
+    char name[RL_TEXT_LEN];
+    rl_row_name(s->page.report, &s->page.report->row[row], name, s->page.unicode);
+    snprintf(dst, RL_TEXT_LEN, "%s%.*s", is_inner(s, row) ? loop_mark(s) : "", RL_TEXT_LEN - 8,
+             name);
 }
 
 static bool is_left_out(const struct sheet *s, int column)
@@ -193,7 +208,7 @@ static void put_table(const struct sheet *s)
         return;
     double rest = 0;
     for (size_t i = s->n_row; i < s->page.report->n_row; i++)
-        rest += s->page.report->row[i].time_share;
+        rest += is_inner(s, i) ? 0 : s->page.report->row[i].time_share;
     char share[CELL];
     rl_text_percent(share, sizeof share, rest);
     fprintf(s->page.out, "other: %zu kernels, %s of time (csv and json list them all)\n",
@@ -251,6 +266,19 @@ static bool has_gap(const struct sheet *s, size_t row)
     return false;
 }
 
+static void put_loop_legend(const struct sheet *s)
+{
+    for (size_t i = 0; i < s->n_row; i++) {
+        if (is_inner(s, i)) {
+            char text[CELL * 4];
+            snprintf(text, sizeof text, "%sloop: its time is also in its function's.",
+                     loop_mark(s));
+            rl_page_wrap(&s->page, 0, 0, text);
+            return;
+        }
+    }
+}
+
 static void put_all(struct sheet *s, bool *gap)
 {
     for (size_t i = 0; i < s->n_row; i++) {
@@ -265,6 +293,7 @@ static void put_all(struct sheet *s, bool *gap)
         rl_page_wrap(&s->page, 0, 0,
                      "Traffic and AI (arithmetic intensity) at the memory level nearest its roof; "
                      "headroom: how many times faster it could run.");
+        put_loop_legend(s);
         if (rl_report_is_mixed(s->page.report))
             rl_page_wrap(&s->page, 0, 0, "@N: on N threads, under the roof of N threads.");
     }

@@ -2,6 +2,7 @@
 #include "base/array.h"
 #include "render/page.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,19 +80,35 @@ struct reasons {
     size_t n;
 };
 
+/* Whether two reasons differ in their numbers only: one sentence tells both. */
+static bool reads_alike(const char *a, const char *b)
+{
+    while (*a && *b) {
+        if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
+            a += strspn(a, "0123456789");
+            b += strspn(b, "0123456789");
+        } else if (*a++ != *b++) {
+            return false;
+        }
+    }
+    return *a == *b;
+}
+
 static void add_reason(struct reasons *reasons, const char *what, const char *why, size_t row)
 {
     struct reason *r = NULL;
     for (size_t i = 0; i < reasons->n && !r; i++) {
-        if (strcmp(reasons->item[i].what, what) == 0 && strcmp(reasons->item[i].why, why) == 0)
+        if (strcmp(reasons->item[i].what, what) == 0 && reads_alike(reasons->item[i].why, why))
             r = &reasons->item[i];
     }
     if (!r)
         r = rl_array_append(&reasons->item, &reasons->n, sizeof *r);
     if (!r)
         return;
-    r->what = what;
-    r->why = why;
+    if (r->n_row == 0) {
+        r->what = what;
+        r->why = why;
+    }
     if (r->n_row < MAX_NAMED)
         r->row[r->n_row] = row;
     r->n_row++;
@@ -198,6 +215,13 @@ static bool repeats_its_function(const struct page *page, size_t i)
     return false;
 }
 
+/* Advice that only says why there is no verdict: "Not known" names these kernels together. */
+static bool only_says_unknown(const struct rl_row *row)
+{
+    return row->n_advice == 1 && row->place.verdict == RL_VERDICT_UNKNOWN && *row->place.why &&
+           strcmp(row->advice[0].id, "unknown.data") == 0;
+}
+
 void rl_page_advice(const struct page *page, size_t n_row)
 {
     const double worth_a_sentence = 0.01; /* of the time */
@@ -206,7 +230,8 @@ void rl_page_advice(const struct page *page, size_t n_row)
         const struct rl_row *row = &page->report->row[i];
         bool small = row->time_share > 0 && row->time_share < worth_a_sentence;
         bool sums_up = row->kernel->kind == RL_KIND_PROGRAM && n_row > 1;
-        if (row->n_advice == 0 || sums_up || repeats_its_function(page, i))
+        if (row->n_advice == 0 || sums_up || only_says_unknown(row) ||
+            repeats_its_function(page, i))
             continue;
         left += row->n_advice - 1;
         if (small || said == MAX_ADVISED) {

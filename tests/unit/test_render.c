@@ -2,6 +2,7 @@
 #include "../support/cmocka_all.h"
 #include "../support/json_schema.h"
 
+#include "analysis/advice.h"
 #include "render/render.h"
 #include "render/text.h"
 #include "report_fixture.h"
@@ -430,6 +431,71 @@ static void table_shows_unknown_as_dash_with_a_reason(void **state)
     fixture_release(&f);
 }
 
+static void reasons_that_differ_in_numbers_are_told_once(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    fixture_machine(&f);
+    static const char *const why[] = {"703 moves are not in it", "5 moves are not in it",
+                                      "5 jumps are not in it"};
+    for (int i = 0; i < 3; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "copy%d", i);
+        fixture_kernel(&f, name, -1, (double[]){0, 0, 0, 0}, 1);
+        rl_missing_add(&f.profile.kernel[i].missing, "bytes", why[i], NULL);
+    }
+    fixture_place(&f);
+    char *text = render("table", &f.report, NULL, NULL);
+    assert_non_null(strstr(text, "bytes: 703 moves are not in it (copy0, copy1)\n"));
+    assert_non_null(strstr(text, "bytes: 5 jumps are not in it (copy2)\n"));
+    free(text);
+    fixture_release(&f);
+}
+
+static void kernels_without_verdict_are_named_together(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    fixture_machine(&f);
+    for (int i = 0; i < 5; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "brief%d", i);
+        fixture_kernel(&f, name, 1e9, (double[]){4e9, 3e9, 2e9, 1e9}, -1);
+    }
+    fixture_place(&f);
+    for (size_t i = 0; i < f.report.n_row; i++)
+        assert_int_equal(rl_advise(&f.machine, &f.report.row[i], NULL), RL_OK);
+    char *text = render("table", &f.report, NULL, NULL);
+    assert_non_null(strstr(text, "the time is not known (brief0, brief1, brief2 and 2 more)\n"));
+    assert_null(strstr(text, "cannot be judged"));
+    free(text);
+    fixture_release(&f);
+}
+
+static void loops_are_told_from_functions_and_counted_once(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    fixture_machine(&f);
+    const double bytes[] = {4e9, 3e9, 2e9, 1e9};
+    for (int i = 0; i < 40; i++)
+        fixture_kernel(&f, i % 2 ? "solve+0x40" : "solve", 1e9, bytes, 1);
+    for (int i = 1; i < 40; i += 2) {
+        f.profile.kernel[i].kind = RL_KIND_LOOP;
+        f.profile.kernel[i].group = strdup("solve");
+    }
+    fixture_place(&f);
+    for (size_t i = 0; i < f.report.n_row; i++)
+        f.report.row[i].time_share = 0.02;
+    char *text = render("table", &f.report, NULL, NULL);
+    assert_non_null(strstr(text, " > solve+0x40 "));
+    assert_null(strstr(text, "> solve "));
+    assert_non_null(strstr(text, "> loop: its time is also in its function's."));
+    assert_non_null(strstr(text, "other: 10 kernels, 10 % of time"));
+    free(text);
+    fixture_release(&f);
+}
+
 static void rows_of_different_thread_counts_are_told_apart(void **state)
 {
     (void)state;
@@ -457,7 +523,7 @@ static void table_of_thousands_counts_the_rest(void **state)
         fixture_kernel(&f, "k", 1e9, (double[]){4e9, 3e9, 2e9, 1e9}, 1);
     fixture_place(&f);
     char *text = render("table", &f.report, NULL, NULL);
-    assert_non_null(strstr(text, "other: 4900 kernels, 98 % of time"));
+    assert_non_null(strstr(text, "other: 4970 kernels, 99 % of time"));
     free(text);
     text = render("chart", &f.report, NULL, NULL);
     assert_non_null(strstr(text, "other: 4800 kernels, 96 % of time"));
@@ -519,6 +585,9 @@ int main(void)
         cmocka_unit_test(terminal_output_keeps_to_its_width_and_characters),
         cmocka_unit_test(colour_comes_only_when_told_and_ends_with_the_line),
         cmocka_unit_test(table_shows_unknown_as_dash_with_a_reason),
+        cmocka_unit_test(reasons_that_differ_in_numbers_are_told_once),
+        cmocka_unit_test(kernels_without_verdict_are_named_together),
+        cmocka_unit_test(loops_are_told_from_functions_and_counted_once),
         cmocka_unit_test(rows_of_different_thread_counts_are_told_apart),
         cmocka_unit_test(table_of_thousands_counts_the_rest),
         cmocka_unit_test(numbers_have_three_digits),
