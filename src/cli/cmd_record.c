@@ -12,7 +12,7 @@ enum { OWN_ROWS = 3 };
 static int fail(const struct rl_error *err)
 {
     rl_report_error(err);
-    return RL_EXIT_WRAPPER;
+    return err->status == RL_ECANCEL ? RL_EXIT_INTERRUPTED : RL_EXIT_WRAPPER;
 }
 
 static int record(const struct record_options *options, char **command)
@@ -25,6 +25,7 @@ static int record(const struct record_options *options, char **command)
         status = record_check_writable(path, &err);
     if (status == RL_OK && command)
         status = record_announce(options, command[0], &err);
+    rl_catch_interrupts();
     if (status == RL_OK)
         status = command ? record_profile(options, command, &profile, &err)
                          : record_attached(options, &profile, &err);

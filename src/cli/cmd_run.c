@@ -28,7 +28,7 @@ struct request {
 static int fail(const struct rl_error *err)
 {
     rl_report_error(err);
-    return RL_EXIT_WRAPPER;
+    return err->status == RL_ECANCEL ? RL_EXIT_INTERRUPTED : RL_EXIT_WRAPPER;
 }
 
 static void on_progress(void *context, double fraction, const char *label)

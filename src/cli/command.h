@@ -56,9 +56,11 @@ bool rl_use_colour(int fd);
 /** Terminal size of standard output (COLUMNS/LINES as fallback, then 80x24). */
 void rl_terminal_size(unsigned *ret_columns, unsigned *ret_rows);
 
-/** Install handlers so that SIGINT and SIGTERM set a flag instead of ending the process. */
+/** Install handlers so that SIGINT, SIGTERM and SIGHUP set a flag instead of ending the process;
+ * one that is ignored (nohup, a background job of a script) stays so, for a program run from here
+ * too. */
 void rl_catch_interrupts(void);
-/** True once SIGINT or SIGTERM arrived after rl_catch_interrupts; usable as a cancel callback. */
+/** True once one of them arrived after rl_catch_interrupts; usable as a cancel callback. */
 bool rl_interrupted(void *unused);
 
 #endif

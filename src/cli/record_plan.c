@@ -255,7 +255,8 @@ static enum rl_status profile(const struct record_options *options,
     char date[32];
     struct rl_progress progress;
     struct rl_counters counters = {0};
-    struct rl_profile_options how = {.progress = on_progress, .context = &progress, .date = date};
+    struct rl_profile_options how = {
+        .progress = on_progress, .cancelled = rl_interrupted, .context = &progress, .date = date};
     RL_TRY(parse_words(options, &how, err));
     fill(options, &how);
     if (command)

@@ -89,10 +89,13 @@ static void on_interrupt(int signo)
 
 void rl_catch_interrupts(void)
 {
+    static const int asks_to_end[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action = {.sa_handler = on_interrupt};
+    struct sigaction before;
     sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    for (size_t i = 0; i < sizeof asks_to_end / sizeof *asks_to_end; i++)
+        if (sigaction(asks_to_end[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(asks_to_end[i], &action, NULL);
 }
 
 bool rl_interrupted(void *unused)

@@ -7,6 +7,7 @@
 #include "timing/clock.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -496,9 +497,8 @@ static void end_workers(struct rl_simulation *t, uint32_t n)
         pthread_join(t->worker[i].thread, NULL);
 }
 
-enum rl_status rl_traffic_start(struct rl_simulation *traffic, struct rl_error *err)
+static enum rl_status start_threads(struct rl_simulation *t, struct rl_error *err)
 {
-    struct rl_simulation *t = traffic;
     for (uint32_t i = 1; i < t->options.n_workers; i++)
         if (pthread_create(&t->worker[i].thread, NULL, work, &t->worker[i]) != 0) {
             end_workers(t, i);
@@ -510,6 +510,18 @@ enum rl_status rl_traffic_start(struct rl_simulation *traffic, struct rl_error *
     }
     t->started = true;
     return RL_OK;
+}
+
+/* The caller's signals are its own: a thread that left them open would take them, and end the
+ * process, while the caller keeps them blocked. */
+enum rl_status rl_traffic_start(struct rl_simulation *traffic, struct rl_error *err)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    enum rl_status status = start_threads(traffic, err);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return status;
 }
 
 static int by_place(const void *a, const void *b)

@@ -96,6 +96,16 @@ static void rewind_input(const struct session *s)
         lseek(STDIN_FILENO, s->input_at, SEEK_SET);
 }
 
+static bool is_cancelled(const struct session *s)
+{
+    return s->options->cancelled && s->options->cancelled(s->options->context);
+}
+
+static bool is_interrupted(const struct session *s)
+{
+    return is_cancelled(s) || (s->n_samples && s->samples[s->n_samples - 1].interrupted_by);
+}
+
 static enum rl_status run_native(struct session *s, unsigned n, struct rl_error *err)
 {
     const struct rl_profile_options *o = s->options;
@@ -115,15 +125,10 @@ static enum rl_status run_native(struct session *s, unsigned n, struct rl_error 
         rewind_input(s);
         RL_TRY(rl_sample_run(s->argv, s->envp, &how, &s->samples[i], err));
         s->n_samples++;
-        if (s->samples[i].interrupted_by)
+        if (is_interrupted(s))
             break;
     }
     return RL_OK;
-}
-
-static bool is_interrupted(const struct session *s)
-{
-    return s->n_samples && s->samples[s->n_samples - 1].interrupted_by;
 }
 
 static enum rl_status miss_counts(struct session *s, const char *why, struct rl_error *err)
@@ -354,6 +359,8 @@ static enum rl_status run_all(struct session *s, struct rl_error *err)
     s->samples = calloc(repeats, sizeof *s->samples);
     if (!s->samples)
         return rl_fail(err, RL_ENOMEM, "out of memory for runs");
+    if (is_cancelled(s))
+        return rl_fail(err, RL_ECANCEL, "interrupted before the program ran; nothing was written");
     if (!counts_only) {
         RL_TRY(run_native(s, repeats, err));
         RL_TRY(note_time(s, err));

@@ -65,6 +65,8 @@ struct rl_profile_options {
      * `expected_s` 0: unknown; `is_silent`: the program's output is discarded in this pass. */
     void (*progress)(void *context, const char *pass, double elapsed_s, double expected_s,
                      bool is_silent);
+    /** Asked between passes: true, and no further one is started. NULL: never. */
+    bool (*cancelled)(void *context);
     void *context;
 };
 
@@ -74,9 +76,9 @@ struct rl_profile_options {
  * @param argv, envp   as rl_sample_run.
  * @param options      borrowed.
  * @param ret_profile  release with rl_profile_release; exit_status is set, as a shell gives it.
- * @return RL_OK whatever the program's own status; else as rl_sample_run; RL_EUNAVAIL where a
- *         demanded source of counts does not work here; RL_EINVAL where one run is to be counted
- *         in two ways.
+ * @return RL_OK whatever the program's own status; else as rl_sample_run; RL_ECANCEL if it was
+ *         cancelled before the program ran; RL_EUNAVAIL where a demanded source of counts does not
+ *         work here; RL_EINVAL where one run is to be counted in two ways.
  */
 enum rl_status rl_profile_run(const char *const *argv, const char *const *envp,
                               const struct rl_profile_options *options,

@@ -186,6 +186,42 @@ static void a_program_that_differs_from_run_to_run_is_named(void **state)
     rl_profile_release(&p);
 }
 
+/* Cancelled once it was asked as often as `context` says. */
+static bool cancel(void *context)
+{
+    int *left = context;
+    return (*left)-- <= 0;
+}
+
+static void cancelled_before_it_starts_no_program_is_run(void **state)
+{
+    (void)state;
+    int left = 0;
+    const char *argv[] = {"/no/such/program", NULL};
+    struct rl_profile p;
+    struct rl_error err = {0};
+    struct rl_profile_options options = defaults();
+    options.cancelled = cancel;
+    options.context = &left;
+    assert_int_equal(rl_profile_run(argv, (const char *const *)environ, &options, &p, &err),
+                     RL_ECANCEL);
+}
+
+static void cancelled_between_runs_what_is_known_is_kept(void **state)
+{
+    (void)state;
+    int left = 1;
+    const char *argv[] = {"/bin/true", NULL};
+    struct rl_profile_options options = defaults();
+    options.cancelled = cancel;
+    options.context = &left;
+    options.repeats = 5;
+    struct rl_profile p = record(argv, &options);
+    assert_true(rl_known(p.kernel[0].time_s));
+    assert_string_equal(p.missing.item[0].why, "the program was interrupted before it was counted");
+    rl_profile_release(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +232,8 @@ int main(void)
         cmocka_unit_test(without_an_engine_there_is_time_and_a_reason),
         cmocka_unit_test(markers_of_other_tools_are_counted),
         cmocka_unit_test(a_program_that_differs_from_run_to_run_is_named),
+        cmocka_unit_test(cancelled_before_it_starts_no_program_is_run),
+        cmocka_unit_test(cancelled_between_runs_what_is_known_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
