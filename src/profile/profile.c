@@ -5,9 +5,11 @@
 #include "profile/counters.h"
 #include "profile/counting.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const char *const count_names[] = {"auto", "engine", "pmu", "none"};
@@ -106,6 +108,16 @@ static bool is_interrupted(const struct session *s)
     return is_cancelled(s) || (s->n_samples && s->samples[s->n_samples - 1].interrupted_by);
 }
 
+/* Ended because nobody read its output any more, as in `… | head`. Runs whose output is discarded
+ * would go on, perhaps for ever. */
+static bool lost_its_reader(const struct session *s)
+{
+    enum { STATUS_OF_A_SHELL = 128 };
+    int status = s->n_samples ? s->samples[0].wait_status : 0;
+    return (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE) ||
+           (WIFEXITED(status) && WEXITSTATUS(status) == STATUS_OF_A_SHELL + SIGPIPE);
+}
+
 static enum rl_status run_native(struct session *s, unsigned n, struct rl_error *err)
 {
     const struct rl_profile_options *o = s->options;
@@ -125,7 +137,7 @@ static enum rl_status run_native(struct session *s, unsigned n, struct rl_error 
         rewind_input(s);
         RL_TRY(rl_sample_run(s->argv, s->envp, &how, &s->samples[i], err));
         s->n_samples++;
-        if (is_interrupted(s))
+        if (is_interrupted(s) || lost_its_reader(s))
             break;
     }
     return RL_OK;
@@ -177,6 +189,11 @@ static enum rl_status count(struct session *s, struct rl_error *err)
         return miss_counts(s, "counting was switched off", err);
     if (is_interrupted(s))
         return miss_counts(s, "the program was interrupted before it was counted", err);
+    if (lost_its_reader(s))
+        return miss_counts(s,
+                           "the program ended because its output was no longer read, and without "
+                           "a reader it would not have; --single-pass counts the run that is read",
+                           err);
     if (o->count == RL_COUNT_PMU)
         return RL_OK;
     struct counting_options how = {
@@ -237,7 +254,7 @@ static enum rl_status run_counters(struct session *s, struct rl_error *err)
                                    .discard_output = s->n_samples || s->has_counting,
                                    .progress = on_progress,
                                    .context = s};
-    if (is_interrupted(s) || s->counting.interrupted_by)
+    if (is_interrupted(s) || s->counting.interrupted_by || lost_its_reader(s))
         return RL_OK;
     s->is_silent = how.discard_output;
     s->expected_s = s->n_samples ? s->samples[0].elapsed_s : 0;
