@@ -14,13 +14,6 @@ static bool is_compute_bound(const struct rl_evidence *e)
            (e->place->verdict == RL_VERDICT_COMPUTE || e->place->verdict == RL_VERDICT_NEAR_RIDGE);
 }
 
-/* Far from every roof, yet computing: narrow code or too little parallelism may be the cause. */
-static bool may_be_compute(const struct rl_evidence *e)
-{
-    return is_compute_bound(e) ||
-           (e->compute && e->flop > 0 && e->place->verdict == RL_VERDICT_LATENCY);
-}
-
 /* The kernel cannot become faster than its memory levels allow. */
 static double cap_by_memory(const struct rl_evidence *e, double gain)
 {
@@ -37,6 +30,17 @@ static double peak_of(const struct rl_evidence *e, const char *isa)
     const struct rl_compute_ceiling *c =
         rl_peak(e->machine, e->main_precision, NULL, isa, e->place->threads, &scale);
     return c ? c->rate.value * scale : 0;
+}
+
+/* Far from every roof, yet computing: narrow code or too little parallelism may be the cause. Not
+ * so where FLOP are a rarity between other work. */
+static bool may_be_compute(const struct rl_evidence *e)
+{
+    const double rarity = 0.02; /* of what its main instruction set could do */
+    bool latency = e->compute && e->flop > 0 && e->place->verdict == RL_VERDICT_LATENCY;
+    double time_s = e->kernel->time_s.value;
+    double peak = latency ? peak_of(e, e->main_isa) : 0;
+    return is_compute_bound(e) || (latency && (peak <= 0 || e->flop >= rarity * peak * time_s));
 }
 
 static bool vectorise(const struct rl_evidence *e, char *text, size_t size, double *ret_gain)

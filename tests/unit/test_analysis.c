@@ -111,6 +111,24 @@ static void scalar_code_is_told_to_vectorise(void **state)
     rl_machine_release(&m);
 }
 
+static void a_rare_flop_between_other_work_is_no_cause_to_vectorise(void **state)
+{
+    (void)state;
+    struct rl_machine m = test_machine();
+    struct rl_profile p = {0};
+    struct rl_kernel *k = add_kernel(&p, "parser", 1);
+    add_ops(k, RL_OP_ADD, "scalar", "",
+            1e6); /* 1 MFLOP/s where scalar code could do 12.5 GFLOP/s */
+    add_bytes(k, "DRAM", 1e8, 1e8);
+    struct rl_report r = build(&m, &p, NULL);
+    assert_int_equal(r.row[0].place.verdict, RL_VERDICT_LATENCY);
+    assert_null(find_advice(&r.row[0], "compute.vectorise"));
+    assert_non_null(find_advice(&r.row[0], "latency.cause"));
+    rl_report_release(&r);
+    rl_profile_release(&p);
+    rl_machine_release(&m);
+}
+
 static void a_map_of_exp_is_bound_by_exp(void **state)
 {
     (void)state;
@@ -232,6 +250,7 @@ int main(void)
         cmocka_unit_test(a_triad_with_write_allocate_is_told_of_streaming_stores),
         cmocka_unit_test(traffic_far_above_compulsory_asks_for_tiling_and_caps_the_gain),
         cmocka_unit_test(scalar_code_is_told_to_vectorise),
+        cmocka_unit_test(a_rare_flop_between_other_work_is_no_cause_to_vectorise),
         cmocka_unit_test(a_map_of_exp_is_bound_by_exp),
         cmocka_unit_test(a_pointer_chase_names_dependent_loads),
         cmocka_unit_test(a_copy_is_judged_on_bandwidth_and_says_so),
