@@ -89,6 +89,16 @@ uint64_t rl_work_last_cache(const struct rl_work_env *env)
     return rank ? (uint64_t)best : UINT64_C(32) << 20;
 }
 
+/* A cache that does not evict strictly the oldest line keeps an eighth of a set eight times its
+ * size; a quarter of one four times its size would let kernels stand above the DRAM roof. */
+uint64_t rl_work_streaming_bytes(const struct rl_work_env *env)
+{
+    const uint64_t cache = rl_work_last_cache(env);
+    const uint64_t enough = 1ull << 30;
+    uint64_t bytes = 8 * cache;
+    return bytes <= enough ? bytes : 4 * cache > enough ? 4 * cache : enough;
+}
+
 uint64_t rl_work_cache(const struct rl_work_env *env, unsigned level, uint64_t fallback)
 {
     char name[16];

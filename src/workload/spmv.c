@@ -41,7 +41,7 @@ static const struct rl_work_variant variants[] = {
 static const struct rl_work_option options[] = {
     [OPT_N] = {.name = "n",
                .label = "COUNT",
-               .help = "points along an edge, or rows if random (0: four times the last cache)",
+               .help = "points along an edge, or rows if random (0: eight times the last cache)",
                .kind = RL_OPTION_COUNT,
                .max = INT32_MAX,
                .is_size = true},
@@ -85,10 +85,10 @@ static enum rl_status spmv_probe(const struct rl_work_config *config, struct rl_
     return config->setting[OPT_MATRIX].text ? rl_mtx_probe(err) : RL_OK;
 }
 
-/* Edge or rows for which the entries take four times the last cache. */
+/* Edge or rows for which the entries take eight times the last cache. */
 static uint64_t automatic_size(const struct spmv *s, enum rl_sparse_kind kind, double row_entries)
 {
-    double entries = 4.0 * (double)rl_work_last_cache(s->config->env) / (double)(s->element + 4);
+    double entries = (double)rl_work_streaming_bytes(s->config->env) / (double)(s->element + 4);
     static const double per_row[] = {
         [RL_SPARSE_LAPLACE5] = 5, [RL_SPARSE_LAPLACE7] = 7, [RL_SPARSE_LAPLACE27] = 27};
     if (kind == RL_SPARSE_RANDOM)

@@ -43,7 +43,7 @@ static const struct rl_work_variant variants[] = {
 static const struct rl_work_option options[] = {
     [OPT_N] = {.name = "n",
                .label = "COUNT",
-               .help = "points along each edge (0: both grids four times the last cache)",
+               .help = "points along each edge (0: both grids eight times the last cache)",
                .kind = RL_OPTION_COUNT,
                .max = 1 << 20,
                .is_size = true},
@@ -61,7 +61,7 @@ static void stencil_label(const struct rl_work_config *config, char *out, size_t
 
 static size_t automatic_edge(const struct stencil *s)
 {
-    double points = 4.0 * (double)rl_work_last_cache(s->config->env) / 2 / (double)s->element;
+    double points = (double)rl_work_streaming_bytes(s->config->env) / 2 / (double)s->element;
     size_t n = (size_t)(s->cube ? cbrt(points) : sqrt(points));
     return n < 8 ? 8 : n;
 }

@@ -41,7 +41,7 @@ static const enum rl_precision precisions[] = {RL_FP64, RL_FP32};
 static const struct rl_work_option options[] = {
     [OPT_N] = {.name = "n",
                .label = "COUNT",
-               .help = "elements an array (0: four times the last cache in all)",
+               .help = "elements an array (0: eight times the last cache in all)",
                .kind = RL_OPTION_COUNT,
                .max = UINT64_C(1) << 40,
                .is_size = true},
@@ -89,7 +89,7 @@ static enum rl_status stream_prepare(const struct rl_work_config *config, void *
     s->element = rl_precision_size(config->precision);
     s->n = config->setting[OPT_N].number;
     if (!s->n) {
-        uint64_t lines = 4 * rl_work_last_cache(config->env) / s->kind->arrays / 4096;
+        uint64_t lines = rl_work_streaming_bytes(config->env) / s->kind->arrays / 4096;
         s->n = (size_t)(lines ? lines : 1) * 4096 / s->element;
     }
     /* Arrays start at different offsets within a page, lest loads wait for unrelated stores. */

@@ -48,6 +48,9 @@ enum rl_status rl_work_check_memory(const struct rl_work_config *config, uint64_
 /** Bytes of the last cache level before memory, all instances the process may use together;
  * 32 MiB when nothing is known. */
 uint64_t rl_work_last_cache(const struct rl_work_env *env);
+/** Size of data that come from DRAM when they are streamed again and again: eight times the last
+ * cache, where that is more than 1 GiB no more than that or four times the cache. */
+uint64_t rl_work_streaming_bytes(const struct rl_work_env *env);
 
 /** Bytes of cache `level` (1, 2, …) that one thread sees; `fallback` when not known. */
 uint64_t rl_work_cache(const struct rl_work_env *env, unsigned level, uint64_t fallback);
