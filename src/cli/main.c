@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <roofline/version.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -53,8 +54,23 @@ static int dispatch(int argc, char **argv)
     return is_help ? run_command(argv[2], 2, help_argv) : run_command(word, argc - 1, argv + 1);
 }
 
+static void on_file_too_large(int number)
+{
+    (void)number;
+}
+
+/* A limit on file sizes (ulimit -f) makes a write fail, which is said, rather than end the tool.
+ * Unlike an ignored signal a handler is not inherited by the programs that are run. */
+static void survive_file_size_limit(void)
+{
+    struct sigaction old, handle = {.sa_handler = on_file_too_large, .sa_flags = SA_RESTART};
+    if (sigaction(SIGXFSZ, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+        sigaction(SIGXFSZ, &handle, NULL);
+}
+
 int main(int argc, char **argv)
 {
+    survive_file_size_limit();
     int code = dispatch(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "roofline: standard output: cannot write: %s\n", strerror(errno));

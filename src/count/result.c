@@ -449,12 +449,12 @@ static enum rl_status interpret(uint8_t *data, size_t size, const char *name,
 
 enum rl_status rl_result_read(const char *path, struct rl_result *ret_result, struct rl_error *err)
 {
-    const uint8_t *data;
+    uint8_t *data;
     size_t size;
-    RL_TRY(result_map(path, &data, &size, err));
-    enum rl_status status = interpret((uint8_t *)data, size, path, ret_result, err);
+    RL_TRY(result_load(path, &data, &size, err));
+    enum rl_status status = interpret(data, size, path, ret_result, err);
     if (status)
-        munmap((void *)data, size);
+        munmap(data, size);
     return status;
 }
 

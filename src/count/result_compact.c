@@ -60,7 +60,7 @@ static enum rl_status append_counters(const struct result_view *view, struct ima
             uint64_t a, b;
             memcpy(&a, image->data + sum->offset + 8 * k, sizeof a);
             memcpy(&b, from + 8 * k, sizeof b);
-            a = a > UINT64_MAX - b ? UINT64_MAX : a + b;
+            a += b; /* modulo 2^64: what moved to a region is taken off elsewhere */
             memcpy(image->data + sum->offset + 8 * k, &a, sizeof a);
         }
     }
@@ -109,17 +109,17 @@ static enum rl_status compact(const struct result_view *view, struct image *imag
 
 enum rl_status rl_result_compact(const char *from, const char *to, struct rl_error *err)
 {
-    const uint8_t *data;
+    uint8_t *data;
     size_t size;
     struct result_view view;
     struct image image = {0};
-    RL_TRY(result_map(from, &data, &size, err));
+    RL_TRY(result_load(from, &data, &size, err));
     enum rl_status status = result_view_open(data, size, from, &view, err);
     if (!status)
         status = compact(&view, &image, err);
     if (!status)
         status = rl_file_write(to, image.data, image.n, err);
     free(image.data);
-    munmap((void *)data, size);
+    munmap(data, size);
     return status;
 }

@@ -18,9 +18,10 @@ struct result_view {
 enum rl_status result_view_open(const uint8_t *data, size_t size, const char *name,
                                 struct result_view *ret_view, struct rl_error *err);
 
-/* Map a file for reading; the caller unmaps. Empty files give RL_EDATA. */
-enum rl_status result_map(const char *path, const uint8_t **ret_data, size_t *ret_size,
-                          struct rl_error *err);
+/* Copy what is valid of a file to memory, sections close together; the caller unmaps. Holes of the
+ * file are not touched where it lies: on a full file system that would be fatal. */
+enum rl_status result_load(const char *path, uint8_t **ret_data, size_t *ret_size,
+                           struct rl_error *err);
 
 /* Record `i` of a section, copied to `ret` ([size] bytes); false beyond `used`. */
 bool result_view_record(const struct result_view *view, enum rle_section_id section, size_t i,

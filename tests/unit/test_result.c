@@ -188,6 +188,8 @@ static void a_compact_copy_says_the_same(void **state)
     image_counters(&image, 0, 0, (uint64_t[]){0, 60, 20, 5}, 4);
     image_counters(&image, 1, 1, (uint64_t[]){0, 30, 10, 15}, 4);
     image_counters(&image, 2, 1, (uint64_t[]){0, 10}, 2);
+    /* What moved to a region is taken off outside of it. */
+    image_counters(&image, 1, 0, (uint64_t[]){0, 0, (uint64_t)-8, 0}, 4);
     char from[] = "/tmp/rl_result_XXXXXX", to[] = "/tmp/rl_result_XXXXXX";
     int fd = mkstemp(from);
     assert_int_equal(write(fd, image.data, sizeof image), sizeof image);
@@ -211,6 +213,30 @@ static void a_compact_copy_says_the_same(void **state)
     unlink(to);
 }
 
+static void counters_that_share_memory_are_refused(void **state)
+{
+    (void)state;
+    static struct result_image image;
+    struct rl_result result;
+    struct rl_error err = {0};
+    three_blocks(&image);
+    struct rle_result_header *h = image_header(&image);
+    h->n_counters = (IMAGE_BYTES / 2 + IMAGE_BYTES / 4) / 8;
+    const struct rle_result_extent all = {.offset = IMAGE_BYTES / 4};
+    image_add(&image, RLE_SECTION_EXTENTS, &all, sizeof all);
+    image_add(&image, RLE_SECTION_EXTENTS, &all, sizeof all);
+    char path[] = "/tmp/rl_result_XXXXXX";
+    int fd = mkstemp(path);
+    assert_int_equal(write(fd, image.data, sizeof image), sizeof image);
+    assert_int_equal(rl_result_read(path, &result, &err), RL_EDATA);
+    assert_non_null(strstr(err.text, "overlap"));
+    assert_int_equal(ftruncate(fd, sizeof *h - 1), 0);
+    assert_int_equal(rl_result_read(path, &result, &err), RL_EDATA);
+    assert_non_null(strstr(err.text, "not a result"));
+    close(fd);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +247,7 @@ int main(void)
         cmocka_unit_test(what_is_no_result_is_refused_with_a_reason),
         cmocka_unit_test(references_outside_the_file_lose_only_what_they_touch),
         cmocka_unit_test(a_compact_copy_says_the_same),
+        cmocka_unit_test(counters_that_share_memory_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
