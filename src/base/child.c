@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -296,6 +297,20 @@ enum rl_status rl_child_wait(struct rl_child *child, struct pollfd *fds, size_t 
     return RL_OK;
 }
 
+/* Of a child that has ended but is not reaped. */
+static uint64_t written_by(pid_t pid)
+{
+    char path[40], line[64];
+    unsigned long long bytes = 0;
+    snprintf(path, sizeof path, "/proc/%ld/io", (long)pid);
+    FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file) && sscanf(line, "wchar: %llu", &bytes) != 1)
+        ;
+    if (file)
+        fclose(file);
+    return bytes;
+}
+
 enum rl_status rl_child_finish(struct rl_child *child, struct rl_child_end *ret_end,
                                struct rl_error *err)
 {
@@ -310,6 +325,7 @@ enum rl_status rl_child_finish(struct rl_child *child, struct rl_child_end *ret_
     }
     if (!ret_end && !has_ended(child))
         kill(pid, SIGKILL);
+    uint64_t written = ret_end ? written_by(pid) : 0;
     while (wait4(pid, &status, 0, &usage) < 0 && errno == EINTR)
         ;
     child->ended = true;
@@ -322,6 +338,7 @@ enum rl_status rl_child_finish(struct rl_child *child, struct rl_child_end *ret_
         ret_end->wait_status = status;
         ret_end->user_s = (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec * 1e-6;
         ret_end->system_s = (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec * 1e-6;
+        ret_end->written_bytes = written;
         ret_end->max_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
     }
     return RL_OK;

@@ -33,6 +33,7 @@ struct rl_child_end {
     double user_s;   /**< of the program and the children it waited for */
     double system_s;
     uint64_t max_rss_bytes;
+    uint64_t written_bytes; /**< by write(2) and the like, with children as above; 0: unknown */
 };
 
 /**

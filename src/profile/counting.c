@@ -39,19 +39,6 @@ enum rl_status counting_probe(const char *engine, struct rl_error *err)
     return RL_OK;
 }
 
-static enum rl_status make_directory(struct counting *c, const char *under, struct rl_error *err)
-{
-    const char *candidate[] = {under ? under : "/dev/shm", under ? under : "/tmp"};
-    for (size_t i = 0; i < 2; i++) {
-        int n =
-            snprintf(c->directory, sizeof c->directory, "%s/roofline-count-XXXXXX", candidate[i]);
-        if (n > 0 && (size_t)n < sizeof c->directory && mkdtemp(c->directory))
-            return RL_OK;
-    }
-    c->directory[0] = 0;
-    return rl_fail_errno(err, "no scratch directory under %s", candidate[1]);
-}
-
 /* Simulating the caches beside the program */
 
 static enum rl_status start_traffic(struct counting *c, const struct counting_options *o,
@@ -148,9 +135,10 @@ static enum rl_status engine_options(const struct counting *c, const struct coun
         options.reader = (uint32_t)getpid();
         options.channel = (uint32_t)rl_traffic_descriptor(c->traffic);
     }
-    snprintf(options.output, sizeof options.output, "%s/" RESULT_PREFIX, c->directory);
+    snprintf(options.output, sizeof options.output, "%s/" RESULT_PREFIX, c->scratch.path);
     if (!rle_options_format(&options, l->options, sizeof l->options))
-        return rl_fail(err, RL_EINVAL, "%s: path too long for the counting engine", c->directory);
+        return rl_fail(err, RL_EINVAL, "%s: path too long for the counting engine",
+                       c->scratch.path);
     return RL_OK;
 }
 
@@ -281,15 +269,15 @@ static enum rl_status watch(struct rl_child *child, const struct counting_option
 
 static enum rl_status list_results(struct counting *c, struct rl_error *err)
 {
-    DIR *dir = opendir(c->directory);
+    DIR *dir = opendir(c->scratch.path);
     if (!dir)
-        return rl_fail_errno(err, "%s", c->directory);
+        return rl_fail_errno(err, "%s", c->scratch.path);
     enum rl_status status = RL_OK;
     for (struct dirent *e; status == RL_OK && (e = readdir(dir));) {
         if (strncmp(e->d_name, RESULT_PREFIX ".", sizeof RESULT_PREFIX) != 0)
             continue;
         char **slot = rl_array_append(&c->file, &c->n_file, sizeof *slot);
-        if (!slot || asprintf(slot, "%s/%s", c->directory, e->d_name) < 0)
+        if (!slot || asprintf(slot, "%s/%s", c->scratch.path, e->d_name) < 0)
             status = no_memory(err);
     }
     closedir(dir);
@@ -312,6 +300,7 @@ static enum rl_status run(const char *const *argv, const char *const *envp,
         status = watch(&child, options, c, err);
         enum rl_status finish = rl_child_finish(&child, status == RL_OK ? &end : NULL, err);
         c->wait_status = end.wait_status;
+        c->written_bytes = end.written_bytes;
         if (status == RL_OK)
             status = finish;
     }
@@ -333,7 +322,7 @@ enum rl_status counting_run(const char *const *argv, const char *const *envp,
 {
     struct counting c = {0};
     RL_TRY(counting_probe(options->engine, err));
-    RL_TRY(make_directory(&c, options->scratch_dir, err));
+    RL_TRY(rl_scratch_make(options->scratch_dir, &c.scratch, err));
     try_traffic(&c, options);
     enum rl_status status = run(argv, envp, options, &c, err);
     if (status != RL_OK) {
@@ -347,13 +336,7 @@ enum rl_status counting_run(const char *const *argv, const char *const *envp,
 void counting_release(struct counting *c)
 {
     rl_traffic_free(c->traffic);
-    DIR *dir = c->directory[0] ? opendir(c->directory) : NULL;
-    for (struct dirent *e; dir && (e = readdir(dir));)
-        unlinkat(dirfd(dir), e->d_name, 0);
-    if (dir)
-        closedir(dir);
-    if (c->directory[0])
-        rmdir(c->directory);
+    rl_scratch_remove(&c->scratch);
     for (size_t i = 0; i < c->n_file; i++)
         free(c->file[i]);
     free(c->file);

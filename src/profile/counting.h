@@ -2,15 +2,17 @@
 #ifndef RL_PROFILE_COUNTING_H
 #define RL_PROFILE_COUNTING_H
 
+#include "base/scratch.h"
 #include "profile/profile.h"
 
 /** One counting run; all-zero is valid. */
 struct counting {
-    char directory[256]; /**< scratch, with the result files; empty: none */
-    char **file;         /**< [n_file] paths of result files */
+    struct rl_scratch scratch; /**< with the result files */
+    char **file;               /**< [n_file] paths of result files */
     size_t n_file;
     double elapsed_s;
     int wait_status;
+    uint64_t written_bytes;        /**< by the program; 0: unknown */
     int interrupted_by;            /**< signal that asked the caller to end meanwhile; 0 none */
     struct rl_simulation *traffic; /**< a stopped simulation (count/traffic.h); NULL: none */
     uint32_t n_levels;             /**< cache levels it simulated */

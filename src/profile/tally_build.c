@@ -481,6 +481,9 @@ static enum rl_status note_state(struct builder *b, const struct rl_result *resu
                           result->state == RLE_STATE_FAILED ? "was ended by the counting engine"
                                                             : "ran on uncounted",
                           n ? n : 64, n ? result->message : "no reason was left"));
+    } else if (result->message[0]) {
+        b->tally->any_process_failed = true;
+        RL_TRY(tally_note(b->tally, err, "process %d: %s", (int)result->pid, result->message));
     }
     if (result->problem[0])
         RL_TRY(tally_note(b->tally, err, "the result of process %d is damaged: %s",

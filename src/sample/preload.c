@@ -1,6 +1,7 @@
 #include "sample/preload.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "base/scratch.h"
 #include "region/wire.h"
 #include "sample/event.h"
 #include "sample/preload/wire.h"
@@ -23,7 +24,7 @@
 #define MAX_MAPS_BYTES ((size_t)16 << 20)
 
 struct preload {
-    char directory[PATH_MAX];
+    struct rl_scratch scratch;
     char **env; /**< [n_env] with a NULL at the end; the first n_own are ours to free */
     size_t n_env;
     char **own;
@@ -95,11 +96,11 @@ static enum rl_status build_environment(struct preload *p, const struct rl_sampl
         RL_TRY(add_env(p, *envp, err));
     }
     if (options->regions)
-        RL_TRY(set_env(p, REGION_DIR_VARIABLE, p->directory, err));
+        RL_TRY(set_env(p, REGION_DIR_VARIABLE, p->scratch.path, err));
     if (timers) {
         char rate[16];
         snprintf(rate, sizeof rate, "%u", rate_hz);
-        RL_TRY(set_env(p, TIMER_DIR_VARIABLE, p->directory, err));
+        RL_TRY(set_env(p, TIMER_DIR_VARIABLE, p->scratch.path, err));
         RL_TRY(set_env(p, TIMER_RATE_VARIABLE, rate, err));
     }
     if (options->preload) {
@@ -119,25 +120,13 @@ static enum rl_status build_environment(struct preload *p, const struct rl_sampl
     return add_env(p, NULL, err);
 }
 
-static enum rl_status make_directory(struct preload *p, const char *under, struct rl_error *err)
-{
-    const char *candidate[] = {under ? under : "/dev/shm", under ? under : "/tmp"};
-    for (size_t i = 0; i < 2; i++) {
-        int n = snprintf(p->directory, sizeof p->directory, "%s/roofline-XXXXXX", candidate[i]);
-        if (n > 0 && n < 200 && mkdtemp(p->directory))
-            return RL_OK;
-    }
-    p->directory[0] = 0;
-    return rl_fail_errno(err, "no scratch directory under %s", candidate[1]);
-}
-
 enum rl_status preload_new(const struct rl_sample_options *options, bool timers, unsigned rate_hz,
                            const char *const *envp, struct preload **ret, struct rl_error *err)
 {
     struct preload *p = calloc(1, sizeof *p);
     if (!p)
         return no_memory(err);
-    enum rl_status status = make_directory(p, options->scratch_dir, err);
+    enum rl_status status = rl_scratch_make(options->scratch_dir, &p->scratch, err);
     if (status == RL_OK)
         status = build_environment(p, options, timers, rate_hz, envp, err);
     if (status != RL_OK) {
@@ -157,13 +146,7 @@ void preload_free(struct preload *p)
 {
     if (!p)
         return;
-    DIR *dir = p->directory[0] ? opendir(p->directory) : NULL;
-    for (struct dirent *e; dir && (e = readdir(dir));)
-        unlinkat(dirfd(dir), e->d_name, 0);
-    if (dir)
-        closedir(dir);
-    if (p->directory[0])
-        rmdir(p->directory);
+    rl_scratch_remove(&p->scratch);
     for (size_t i = 0; i < p->n_own; i++)
         free(p->own[i]);
     free(p->own);
@@ -356,8 +339,8 @@ enum rl_status preload_read(struct preload *p, struct rl_samples *samples,
     struct event_list list = {0};
     enum rl_status status = RL_OK;
     int32_t main_pid = samples->n_process ? samples->process[0].pid : 0;
-    int n = scandir(p->directory, &entry, NULL, by_time);
-    int dir = open(p->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int n = scandir(p->scratch.path, &entry, NULL, by_time);
+    int dir = open(p->scratch.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     for (int i = 0; i < n && status == RL_OK; i++)
         status = load_timers(p, dir, entry[i]->d_name, main_pid, samples, &list, err);
     if (status == RL_OK)

@@ -245,6 +245,8 @@ static enum rl_status start_and_watch(struct run *run, const char *const *argv,
     run->samples.user_s = end.user_s;
     run->samples.system_s = end.system_s;
     run->samples.max_rss_bytes = end.max_rss_bytes;
+    if (run->samples.method != RL_SAMPLE_TIMER)
+        run->samples.written_bytes = end.written_bytes;
     return conclude(run, err);
 }
 

@@ -133,9 +133,10 @@ struct rl_samples {
     int wait_status;    /**< as wait(2) gives it */
     int interrupted_by; /**< signal that asked the caller to end meanwhile; 0 none */
     uint64_t max_rss_bytes;
-    unsigned max_threads; /**< most threads seen on CPUs within one period */
-    double mean_threads;  /**< CPU time per wall time with at least one thread on a CPU */
-    bool children_left;   /**< children were still running when the program ended */
+    uint64_t written_bytes; /**< by the program; 0: unknown, as where samples are written from it */
+    unsigned max_threads;   /**< most threads seen on CPUs within one period */
+    double mean_threads;    /**< CPU time per wall time with at least one thread on a CPU */
+    bool children_left;     /**< children were still running when the program ended */
 
     struct rl_sample_module *module;
     size_t n_module;

@@ -452,6 +452,21 @@ static void failures_of_the_engine_are_told(void **state)
     rl_tally_release(&tally);
 }
 
+/* The program ended well, but its result file ran out of space. */
+static void lost_counts_are_told(void **state)
+{
+    struct fixture *f = *state;
+    static struct result_image image;
+    struct rl_tally tally;
+    kernel_image(f, &image);
+    strcpy(image_header(&image)->message, "counts were lost: no space left");
+    build(f, &image, NULL, &tally);
+    assert_true(tally.any_process_failed);
+    assert_int_equal(tally.n_note, 1);
+    assert_non_null(strstr(tally.note[0], "process 100: counts were lost"));
+    rl_tally_release(&tally);
+}
+
 /* tests/fixture/counts/kernels.c says what was recorded. Its program is not there any more. */
 static void a_recorded_count_can_be_replayed_anywhere(void **state)
 {
@@ -509,6 +524,7 @@ int main(void)
         cmocka_unit_test(code_without_tables_is_divided_by_its_calls),
         cmocka_unit_test(generated_code_is_kept_apart_by_process),
         cmocka_unit_test(failures_of_the_engine_are_told),
+        cmocka_unit_test(lost_counts_are_told),
         cmocka_unit_test(a_recorded_count_can_be_replayed_anywhere),
         cmocka_unit_test(what_is_no_result_is_left_out_or_refused),
     };

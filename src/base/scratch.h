@@ -1,0 +1,25 @@
+/* Folders for the files of one run, removed when it ends, or, should it be killed, when the next
+ * one begins. */
+#ifndef RL_BASE_SCRATCH_H
+#define RL_BASE_SCRATCH_H
+
+#include <roofline/error.h>
+
+/** All-zero is valid and empty. */
+struct rl_scratch {
+    char path[256];
+    int lock_plus_one; /**< descriptor that holds the folder's lock */
+};
+
+/**
+ * Make a folder for this process alone, and remove those that dead processes left beside it.
+ *
+ * @param under  where; NULL: /dev/shm if there is space, else /tmp.
+ * @return RL_OK: end with rl_scratch_remove; RL_ESYS where no folder can be made.
+ */
+enum rl_status rl_scratch_make(const char *under, struct rl_scratch *ret, struct rl_error *err);
+
+/** With the files in it. Fine on an empty one. */
+void rl_scratch_remove(struct rl_scratch *scratch);
+
+#endif
