@@ -9,6 +9,9 @@
 enum {
     DEFAULT_FIXED = 4,
     DEFAULT_ROTATING = 2,
+    DEFAULT_LASTING = 1,
+    PAUSE_LEAST = 2, /* steps between two turns of the second stage … */
+    PAUSE_SPAN = 5,  /* … and how many more at most: drawn, or they might beat with the program */
     LEAST_CLASSES = 16, /* with fewer a draw says little: follow everything */
     LEAST_GROUPS = 4,   /* groups of turns below which their disagreement says nothing */
     LINE = RL_CACHE_LINE_BYTES,
@@ -22,6 +25,7 @@ static const double student[] = {INFINITY, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 
  * tests): disagreement of few samples is itself uncertain, … */
 static const double SAFETY_FIXED = 2.5;
 static const double SAFETY_TURNS = 1.6;
+static const double SAFETY_SINGLE = 1;
 /* … samples may agree by chance where a few sets behave unlike the others, … */
 static const double LEAST_ERROR = 0.015;
 /* … and few lines seen allow no fine statement: 2 / sqrt(lines). */
@@ -33,11 +37,15 @@ static const double MOSTLY_UNSEEN = 0.5;
 static const double UNEQUAL = 0.1;
 /* Lines that may have gone unseen though none was: the rule of three. */
 static const double UNSEEN_LINES = 3.0;
+/* Lines of the fixed classes from which their number tells how much of the work was done. */
+static const double LEAST_LINES_TO_WEIGH = 3000;
 
 void rl_sampling_options_default(struct rl_sampling_options *options)
 {
-    *options = (struct rl_sampling_options){
-        .n_fixed = DEFAULT_FIXED, .n_rotating = DEFAULT_ROTATING, .seed = 1};
+    *options = (struct rl_sampling_options){.n_fixed = DEFAULT_FIXED,
+                                            .n_rotating = DEFAULT_ROTATING,
+                                            .n_lasting = DEFAULT_LASTING,
+                                            .seed = 1};
 }
 
 /* splitmix64 */
@@ -69,18 +77,38 @@ static uint32_t common_divisor(uint32_t a, uint32_t b)
     return a;
 }
 
+/* Can classes be divided into parts at all outer levels? */
+static bool has_parts(const struct rl_sampling *s)
+{
+    for (uint32_t k = 1; k < s->geometry.n_levels; k++)
+        if (s->geometry.level[k].sets / s->classes % RL_SAMPLING_PARTS != 0)
+            return false;
+    return true;
+}
+
+static enum rl_status check_options(const struct rl_sampling_options *options, struct rl_error *err)
+{
+    if (options->full)
+        return RL_OK;
+    if (options->n_fixed < 2 || options->n_fixed > RL_SAMPLING_FIXED_MAX)
+        return rl_fail(err, RL_EINVAL, "%u fixed classes; 2 to %d are possible", options->n_fixed,
+                       RL_SAMPLING_FIXED_MAX);
+    if (options->n_rotating < 1 || options->n_rotating > RL_SAMPLING_ROTATING_MAX)
+        return rl_fail(err, RL_EINVAL, "%u rotating classes; 1 to %d are possible",
+                       options->n_rotating, RL_SAMPLING_ROTATING_MAX);
+    if (options->n_lasting < 1 ||
+        (options->n_lasting > RL_SAMPLING_LASTING_MAX && options->n_lasting < options->n_fixed))
+        return rl_fail(err, RL_EINVAL, "%u lasting classes; 1 to %d, or all, are possible",
+                       options->n_lasting, RL_SAMPLING_LASTING_MAX);
+    return RL_OK;
+}
+
 enum rl_status rl_sampling_init(struct rl_sampling *sampling,
                                 const struct rl_cache_geometry *geometry,
                                 const struct rl_sampling_options *options, struct rl_error *err)
 {
     RL_TRY(rl_cache_check(geometry, err));
-    if (!options->full && (options->n_fixed < 2 || options->n_fixed > RL_SAMPLING_FIXED_MAX))
-        return rl_fail(err, RL_EINVAL, "%u fixed classes; 2 to %d are possible", options->n_fixed,
-                       RL_SAMPLING_FIXED_MAX);
-    if (!options->full &&
-        (options->n_rotating < 1 || options->n_rotating > RL_SAMPLING_ROTATING_MAX))
-        return rl_fail(err, RL_EINVAL, "%u rotating classes; 1 to %d are possible",
-                       options->n_rotating, RL_SAMPLING_ROTATING_MAX);
+    RL_TRY(check_options(options, err));
     struct rl_sampling s = {.geometry = *geometry, .classes = RL_SAMPLING_CLASSES};
     for (uint32_t k = 0; k < geometry->n_levels; k++)
         s.classes = common_divisor(s.classes, geometry->level[k].sets);
@@ -89,6 +117,8 @@ enum rl_status rl_sampling_init(struct rl_sampling *sampling,
     if (!s.full) {
         s.n_fixed = options->n_fixed;
         s.n_rotating = options->n_rotating;
+        s.n_lasting =
+            options->n_lasting < options->n_fixed && has_parts(&s) ? options->n_lasting : 0;
         s.random = options->seed;
         uint8_t all[RL_SAMPLING_CLASSES];
         for (uint32_t i = 0; i < s.classes; i++)
@@ -102,19 +132,37 @@ enum rl_status rl_sampling_init(struct rl_sampling *sampling,
     return RL_OK;
 }
 
-/* ---- groups: fixed classes, then at the first level groups of turns and preparation; exact last
- * ---- */
+/* ---- groups. First level: fixed classes and turns of the first stage; of the second, fixed
+ * classes between turns and beside them, and turns; preparation; exact. Further levels: fixed
+ * classes of the first stage; parts of those of the second; exact. ---- */
+
+static uint32_t n_fixed_in(const struct rl_sampling *s, uint32_t stage)
+{
+    return stage == 0 ? s->n_fixed : s->n_lasting;
+}
+
+static uint32_t first_fixed(const struct rl_sampling *s, uint32_t stage)
+{
+    return stage == 0 ? 0 : s->n_fixed + RL_SAMPLING_GROUPS;
+}
+
+static uint32_t first_turns(const struct rl_sampling *s, uint32_t stage)
+{
+    return first_fixed(s, stage) +
+           (stage == 0 ? s->n_fixed : (1 + RL_SAMPLING_GROUPS) * s->n_lasting);
+}
 
 static uint32_t preparing(const struct rl_sampling *s)
 {
-    return s->n_fixed + RL_SAMPLING_GROUPS;
+    return first_turns(s, s->n_lasting > 0) + RL_SAMPLING_GROUPS;
 }
 
 uint8_t rl_sampling_exact_group(const struct rl_sampling *sampling, uint32_t level)
 {
     if (sampling->full)
         return 0;
-    return (uint8_t)(level == 0 ? preparing(sampling) + 1 : sampling->n_fixed);
+    return (uint8_t)(level == 0 ? preparing(sampling) + 1
+                                : sampling->n_fixed + RL_SAMPLING_PARTS * sampling->n_lasting);
 }
 
 void rl_sampling_groups(const struct rl_sampling *sampling, uint32_t ret_n_groups[])
@@ -146,7 +194,7 @@ uint64_t rl_sampling_wanted(const struct rl_sampling *sampling)
     if (sampling->full || !sampling->thinned)
         return UINT64_MAX;
     uint64_t wanted = 0;
-    for (uint32_t i = 0; i < sampling->n_fixed; i++)
+    for (uint32_t i = 0; i < n_fixed_in(sampling, sampling->stage); i++)
         wanted |= bits_of(sampling, sampling->fixed[i]);
     for (uint32_t i = 0; i < sampling->n_active; i++)
         wanted |= bits_of(sampling, sampling->active[i]);
@@ -194,10 +242,86 @@ static uint32_t thin_out(struct rl_sampling *s, struct rl_sampling_change change
     while (s->n_active <= s->n_rotating) {
         struct rl_sampling_change change = begin_turn(s);
         if (s->n_active <= s->n_rotating)
-            change.first_group = (uint8_t)(s->n_fixed + s->active_group[s->n_active - 1]);
+            change.first_group = (uint8_t)(first_turns(s, 0) + s->active_group[s->n_active - 1]);
         changes[change.class].first_group = change.first_group;
     }
     return n;
+}
+
+/* The second stage: fewer classes stay, and they begin to be counted by parts. */
+static uint32_t thin_out_further(struct rl_sampling *s, struct rl_sampling_change changes[])
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->n_active; i++)
+        changes[n++] = (struct rl_sampling_change){s->active[i], RL_CACHE_OUT, RL_CACHE_OUT, false};
+    for (uint32_t i = 0; i < s->n_fixed; i++) {
+        struct rl_sampling_change change = {s->fixed[i], RL_CACHE_OUT, RL_CACHE_OUT, true};
+        if (i < s->n_lasting) {
+            change.first_group = (uint8_t)(first_fixed(s, 1) + i);
+            change.outer_group = (uint8_t)(s->n_fixed + RL_SAMPLING_PARTS * i);
+        }
+        changes[n++] = change;
+    }
+    s->stage = 1;
+    s->n_active = 0;
+    s->counting = false;
+    s->pause = 1;
+    return n;
+}
+
+/* Where fixed class i is counted at the first level: apart while another class has its turn. */
+static uint8_t first_group_of(const struct rl_sampling *s, uint32_t i)
+{
+    uint32_t apart = s->counting ? 1u + s->active_group[0] : 0;
+    return (uint8_t)(first_fixed(s, s->stage) + (s->stage == 0 ? i : apart * s->n_lasting + i));
+}
+
+static uint32_t count_apart(const struct rl_sampling *s, struct rl_sampling_change changes[])
+{
+    for (uint32_t i = 0; i < s->n_lasting; i++)
+        changes[i] =
+            (struct rl_sampling_change){s->fixed[i], first_group_of(s, i), RL_CACHE_OUT, false};
+    return s->n_lasting;
+}
+
+/* Prepare a class, count it, let it go, pause. */
+static uint32_t step_second(struct rl_sampling *s, struct rl_sampling_change changes[])
+{
+    uint32_t n = 0;
+    if (s->n_active == 0) {
+        if (--s->pause > 0)
+            return 0;
+        changes[n++] = begin_turn(s);
+    } else if (!s->counting) {
+        s->counting = true;
+        changes[n++] = (struct rl_sampling_change){
+            s->active[0], (uint8_t)(first_turns(s, 1) + s->active_group[0]), RL_CACHE_OUT, false};
+        n += count_apart(s, changes + n);
+    } else {
+        s->stages[1].measured[s->active_group[0]]++;
+        changes[n++] = (struct rl_sampling_change){s->active[0], RL_CACHE_OUT, RL_CACHE_OUT, false};
+        s->counting = false;
+        s->n_active = 0;
+        n += count_apart(s, changes + n);
+        s->pause = PAUSE_LEAST + (uint32_t)(draw(s) % PAUSE_SPAN);
+    }
+    return n;
+}
+
+static uint32_t step_first(struct rl_sampling *s, struct rl_sampling_change changes[])
+{
+    for (uint32_t i = 0; i < s->n_rotating; i++)
+        s->stages[0].measured[s->active_group[i]]++;
+    changes[0] = (struct rl_sampling_change){s->active[0], RL_CACHE_OUT, RL_CACHE_OUT, false};
+    s->n_active--;
+    memmove(s->active, s->active + 1, s->n_active);
+    memmove(s->active_group, s->active_group + 1, s->n_active);
+    uint32_t ready = s->n_active - 1;
+    changes[1] = (struct rl_sampling_change){s->active[ready],
+                                             (uint8_t)(first_turns(s, 0) + s->active_group[ready]),
+                                             RL_CACHE_OUT, false};
+    changes[2] = begin_turn(s);
+    return 3;
 }
 
 uint32_t rl_sampling_step(struct rl_sampling *sampling, struct rl_sampling_change ret_changes[])
@@ -207,27 +331,26 @@ uint32_t rl_sampling_step(struct rl_sampling *sampling, struct rl_sampling_chang
         return 0;
     if (!s->thinned)
         return thin_out(s, ret_changes);
-    for (uint32_t i = 0; i < s->n_rotating; i++)
-        s->measured[s->active_group[i]]++;
-    ret_changes[0] = (struct rl_sampling_change){s->active[0], RL_CACHE_OUT, RL_CACHE_OUT, false};
-    s->n_active--;
-    memmove(s->active, s->active + 1, s->n_active);
-    memmove(s->active_group, s->active_group + 1, s->n_active);
-    uint32_t ready = s->n_active - 1;
-    ret_changes[1] = (struct rl_sampling_change){
-        s->active[ready], (uint8_t)(s->n_fixed + s->active_group[ready]), RL_CACHE_OUT, false};
-    ret_changes[2] = begin_turn(s);
-    return 3;
+    s->stages[s->stage].steps++;
+    if (s->stage == 1)
+        return step_second(s, ret_changes);
+    uint32_t n = step_first(s, ret_changes);
+    if (s->n_lasting > 0 && s->stages[0].steps >= RL_SAMPLING_FIRST_STEPS)
+        n += thin_out_further(s, ret_changes + n);
+    return n;
 }
 
 void rl_sampling_apply(const struct rl_sampling *sampling, struct rl_cache *cache, uint32_t core,
                        struct rl_sampling_change change)
 {
     const struct rl_cache_geometry *g = &sampling->geometry;
+    bool by_parts = change.outer_group != RL_CACHE_OUT && change.outer_group >= sampling->n_fixed;
     for (uint32_t k = 0; k < (change.beyond ? g->n_levels : 1); k++)
-        for (uint32_t set = change.class; set < g->level[k].sets; set += sampling->classes)
+        for (uint32_t set = change.class; set < g->level[k].sets; set += sampling->classes) {
+            uint32_t part = by_parts ? set / sampling->classes % RL_SAMPLING_PARTS : 0;
             rl_cache_choose_set(cache, k, core, set,
-                                k == 0 ? change.first_group : change.outer_group);
+                                k == 0 ? change.first_group : (uint8_t)(change.outer_group + part));
+        }
 }
 
 enum rl_status rl_sampling_attach(const struct rl_sampling *sampling, struct rl_cache *cache,
@@ -246,12 +369,15 @@ enum rl_status rl_sampling_attach(const struct rl_sampling *sampling, struct rl_
         free(group);
         RL_TRY(status);
     }
-    for (uint32_t i = 0; s->thinned && i < s->n_fixed; i++)
-        rl_sampling_apply(s, cache, core,
-                          (struct rl_sampling_change){s->fixed[i], (uint8_t)i, (uint8_t)i, true});
+    for (uint32_t i = 0; s->thinned && i < n_fixed_in(s, s->stage); i++) {
+        uint32_t outer = s->stage == 0 ? i : s->n_fixed + RL_SAMPLING_PARTS * i;
+        rl_sampling_apply(
+            s, cache, core,
+            (struct rl_sampling_change){s->fixed[i], first_group_of(s, i), (uint8_t)outer, true});
+    }
     for (uint32_t i = 0; s->thinned && i < s->n_active; i++) {
-        bool ready = i + 1 < s->n_active;
-        uint32_t group = ready ? s->n_fixed + s->active_group[i] : preparing(s);
+        bool ready = s->stage == 0 ? i + 1 < s->n_active : s->counting;
+        uint32_t group = ready ? first_turns(s, s->stage) + s->active_group[i] : preparing(s);
         rl_sampling_apply(
             s, cache, core,
             (struct rl_sampling_change){s->active[i], (uint8_t)group, RL_CACHE_OUT, false});
@@ -293,46 +419,93 @@ static double mean_and_doubt(const double sample[], uint32_t n, double share, do
     return deviation > 0 ? safety * student[n - 1] * deviation : 0;
 }
 
-/* Lines outside the exact phase, by one way of estimating, with absolute error. */
+/* Lines of one stage, by one way of estimating, with absolute error. */
 struct estimate {
     double lines;
     double error;
-    double seen; /* lines in the samples */
+    double seen;   /* lines in the samples */
+    double factor; /* lines that one seen line stands for */
 };
 
-static struct estimate from_fixed(const struct rl_sampling *s, const struct rl_cache_flow flow[])
+/* How unlike each other single classes are, as a part of their mean: what one class alone may be
+ * off. From the first stage; INFINITY if nothing was seen there. */
+static double inequality(const struct rl_sampling *s, const struct rl_cache_flow flow[])
 {
-    double sample[RL_SAMPLING_FIXED_MAX];
+    double sample[RL_SAMPLING_FIXED_MAX] = {0};
     double mean;
-    struct estimate e = {0};
-    for (uint32_t i = 0; i < s->n_fixed; i++) {
+    for (uint32_t i = 0; i < s->n_fixed; i++)
         sample[i] = lines_of(&flow[i]);
-        e.seen += sample[i];
+    double doubt = mean_and_doubt(sample, s->n_fixed, 0, SAFETY_SINGLE, &mean);
+    return mean > 0 ? sqrt(s->n_fixed) * doubt / mean : INFINITY;
+}
+
+static struct estimate from_samples(const struct rl_sampling *s, const double sample[], uint32_t n,
+                                    uint32_t n_classes)
+{
+    double mean;
+    double doubt = mean_and_doubt(sample, n, (double)n_classes / s->classes, SAFETY_FIXED, &mean);
+    double factor = (double)s->classes / n_classes;
+    return (struct estimate){factor * n * mean, factor * n * doubt, n * mean, factor};
+}
+
+/* The first level, by fixed classes. */
+static struct estimate from_first(const struct rl_sampling *s, uint32_t stage,
+                                  const struct rl_cache_flow flow[])
+{
+    double sample[RL_SAMPLING_FIXED_MAX] = {0};
+    uint32_t n = n_fixed_in(s, stage);
+    for (uint32_t i = 0; i < n; i++) {
+        sample[i] = lines_of(&flow[first_fixed(s, stage) + i]);
+        for (uint32_t g = 0; stage > 0 && g < RL_SAMPLING_GROUPS; g++)
+            sample[i] += lines_of(&flow[first_fixed(s, stage) + (1 + g) * n + i]);
     }
-    double doubt =
-        mean_and_doubt(sample, s->n_fixed, (double)s->n_fixed / s->classes, SAFETY_FIXED, &mean);
-    e.lines = s->classes * mean;
-    e.error = s->classes * doubt;
+    struct estimate e = from_samples(s, sample, n, n);
+    if (n == 1)
+        e.error = fmax(1, inequality(s, flow)) * e.lines;
+    return e;
+}
+
+static struct estimate from_outer(const struct rl_sampling *s, uint32_t stage,
+                                  const struct rl_cache_flow flow[])
+{
+    double sample[RL_SAMPLING_PARTS * RL_SAMPLING_FIXED_MAX] = {0};
+    uint32_t n = n_fixed_in(s, stage) * (stage == 0 ? 1 : RL_SAMPLING_PARTS);
+    for (uint32_t i = 0; i < n; i++)
+        sample[i] = lines_of(&flow[(stage == 0 ? 0 : s->n_fixed) + i]);
+    struct estimate e = from_samples(s, sample, n, n_fixed_in(s, stage));
+    if (stage > 0) {
+        double unequal = inequality(s, flow) / sqrt(s->n_lasting);
+        if (!isinf(unequal))
+            e.error = fmax(e.error, unequal * e.lines);
+    }
     return e;
 }
 
 /* Over the classes that are not fixed. Each group's lines are related to the steps it had. */
-static struct estimate from_turns(const struct rl_sampling *s, const struct rl_cache_flow flow[])
+static struct estimate from_turns(const struct rl_sampling *s, uint32_t stage,
+                                  const struct rl_cache_flow flow[])
 {
     double sample[RL_SAMPLING_GROUPS];
     double mean;
     uint32_t n = 0;
     uint64_t steps = 0;
-    struct estimate e = {0};
+    const struct rl_sampling_stage *had = &s->stages[stage];
+    struct estimate e = {.error = INFINITY};
     for (uint32_t g = 0; g < RL_SAMPLING_GROUPS; g++) {
-        double lines = lines_of(&flow[s->n_fixed + g]);
+        double lines = lines_of(&flow[first_turns(s, stage) + g]);
         e.seen += lines;
-        steps += s->measured[g];
-        if (s->measured[g])
-            sample[n++] = lines / (double)s->measured[g];
+        steps += had->measured[g];
+        double work = stage > 0 && s->turn_share > 0 ? s->group_share[g] : (double)had->measured[g];
+        if (work > 0)
+            sample[n++] = lines / work;
     }
-    e.lines = e.seen * (s->classes - s->n_fixed) / s->n_rotating;
-    e.error = INFINITY;
+    if (steps == 0)
+        return e;
+    double at_turn = s->n_rotating;
+    if (stage > 0)
+        at_turn = s->turn_share > 0 ? s->turn_share : (double)steps / (double)had->steps;
+    e.factor = (s->classes - n_fixed_in(s, stage)) / at_turn;
+    e.lines = e.seen * e.factor;
     if (n < LEAST_GROUPS || steps < 2 * RL_SAMPLING_GROUPS)
         return e;
     double doubt = mean_and_doubt(sample, n, 0, SAFETY_TURNS, &mean);
@@ -340,53 +513,97 @@ static struct estimate from_turns(const struct rl_sampling *s, const struct rl_c
     return e;
 }
 
-/* The share of L1's lines that the fixed classes fail to see, beyond what chance explains: so much
- * may be missing from the outer levels too. */
-static double unseen_share(const struct rl_sampling *s, const struct estimate *turns,
-                           const struct rl_cache_flow first[])
+/* How far, beyond what chance explains, the fixed classes are from the turns at L1: so far may they
+ * be from the others at outer levels too. A part of the larger of both. */
+static double apart(const struct estimate *turns, const struct estimate *fixed, double chance,
+                    bool *ret_unseen)
 {
-    struct estimate fixed = from_fixed(s, first);
-    double low = turns->lines / (1 + turns->error / fmax(turns->lines, 1));
-    double high = fixed.lines + fmin(fixed.error, fixed.lines);
-    return low > high ? (low - high) / low : 0;
+    double turns_low = turns->lines / (1 + turns->error / fmax(turns->lines, 1));
+    double turns_high = turns->lines + turns->error;
+    double fixed_high = fixed->lines + fmin(chance, fixed->lines);
+    double fixed_low = fixed->lines / (1 + chance / fmax(fixed->lines, 1));
+    *ret_unseen = turns_low > fixed_high;
+    if (*ret_unseen)
+        return (turns_low - fixed_high) / turns_low;
+    return fixed_low > turns_high ? (fixed_low - turns_high) / fixed_low : 0;
 }
 
-static double error_of(const struct estimate *e, double factor)
+static double error_of(const struct estimate *e)
 {
     double least = fmax(LEAST_ERROR, e->seen > 0 ? COUNT_ERROR / sqrt(e->seen) : 0) * e->lines;
-    return fmax(fmax(e->error, least), UNSEEN_LINES * factor);
+    return fmax(fmax(e->error, least), UNSEEN_LINES * e->factor);
 }
 
 /* Beyond L1: the fixed classes alone; turns at L1 tell whether those are like the others. */
-static double outer_error(const struct rl_sampling *s, const struct rl_cache_flow first[],
-                          const struct rl_cache_flow flow[], double factor)
+static double outer_error(const struct rl_sampling *s, uint32_t stage,
+                          const struct rl_cache_flow first[], const struct estimate *e)
 {
-    struct estimate e = from_fixed(s, flow);
-    struct estimate turns = from_turns(s, first);
-    double error = error_of(&e, factor);
+    struct estimate turns = from_turns(s, stage, first);
+    double error = error_of(e);
     if (isinf(turns.error))
         return error;
-    double share = unseen_share(s, &turns, first);
+    struct estimate fixed = from_first(s, stage, first);
+    bool unseen;
+    double chance = n_fixed_in(s, stage) > 1 ? fixed.error : 0;
+    double share = apart(&turns, &fixed, chance, &unseen);
     double unequal = turns.lines > 0 ? UNEQUAL * turns.error / turns.lines : 0;
-    return fmax(error, unequal * e.lines) +
-           share * (share > MOSTLY_UNSEEN ? turns.lines + turns.error : e.lines);
+    return fmax(error, unequal * e->lines) +
+           share * (unseen && share > MOSTLY_UNSEEN ? turns.lines + turns.error : e->lines);
 }
 
-static double add_first(const struct rl_sampling *s, const struct rl_cache_flow flow[],
+static double add_first(const struct rl_sampling *s, uint32_t stage,
+                        const struct rl_cache_flow flow[], struct rl_traffic_value *value)
+{
+    struct estimate e = from_turns(s, stage, flow);
+    uint32_t n = first_turns(s, stage) - first_fixed(s, stage);
+    const struct rl_cache_flow *fixed = flow + first_fixed(s, stage);
+    bool few_turns = isinf(e.error);
+    struct estimate fixed_alone = from_first(s, stage, flow);
+    if (few_turns)
+        e = fixed_alone;
+    else if (stage > 0)
+        e.error = fmax(e.error, fabs(fixed_alone.lines - e.lines));
+    for (uint32_t i = 0; i < n; i++)
+        add_scaled(value, &fixed[i], few_turns ? e.factor : 1);
+    for (uint32_t g = 0; g < RL_SAMPLING_GROUPS && !few_turns; g++)
+        add_scaled(value, &flow[first_turns(s, stage) + g], e.factor);
+    return error_of(&e);
+}
+
+static double add_outer(const struct rl_sampling *s, uint32_t stage,
+                        const struct rl_cache_flow first[], const struct rl_cache_flow flow[],
                         struct rl_traffic_value *value)
 {
-    struct estimate e = from_turns(s, flow);
-    double factor = (double)(s->classes - s->n_fixed) / s->n_rotating;
-    bool few_turns = isinf(e.error);
-    if (few_turns) {
-        e = from_fixed(s, flow);
-        factor = (double)s->classes / s->n_fixed;
+    struct estimate e = from_outer(s, stage, flow);
+    uint32_t begin = stage == 0 ? 0 : s->n_fixed;
+    uint32_t n = n_fixed_in(s, stage) * (stage == 0 ? 1 : RL_SAMPLING_PARTS);
+    for (uint32_t i = 0; i < n; i++)
+        add_scaled(value, &flow[begin + i], e.factor);
+    return outer_error(s, stage, first, &e);
+}
+
+void rl_sampling_weigh(struct rl_sampling *sampling, const struct rl_cache_flow total[])
+{
+    struct rl_sampling *s = sampling;
+    const struct rl_cache_flow *fixed = &total[first_fixed(s, 1)];
+    double all = 0;
+    double beside = 0;
+    double by_group[RL_SAMPLING_GROUPS] = {0};
+    if (s->stage == 0)
+        return;
+    for (uint32_t i = 0; i < s->n_lasting; i++) {
+        all += lines_of(&fixed[i]);
+        for (uint32_t g = 0; g < RL_SAMPLING_GROUPS; g++)
+            by_group[g] += lines_of(&fixed[(1 + g) * s->n_lasting + i]);
     }
-    for (uint32_t i = 0; i < s->n_fixed; i++)
-        add_scaled(value, &flow[i], few_turns ? factor : 1);
-    for (uint32_t g = 0; g < RL_SAMPLING_GROUPS && !few_turns; g++)
-        add_scaled(value, &flow[s->n_fixed + g], factor);
-    return error_of(&e, factor);
+    for (uint32_t g = 0; g < RL_SAMPLING_GROUPS; g++)
+        beside += by_group[g];
+    if (beside < LEAST_LINES_TO_WEIGH)
+        return;
+    all += beside;
+    s->turn_share = beside / all;
+    for (uint32_t g = 0; g < RL_SAMPLING_GROUPS; g++)
+        s->group_share[g] = by_group[g] / all;
 }
 
 void rl_sampling_estimate(const struct rl_sampling *sampling, const struct rl_cache_flow account[],
@@ -398,14 +615,9 @@ void rl_sampling_estimate(const struct rl_sampling *sampling, const struct rl_ca
         flow += rl_sampling_exact_group(s, k) + 1u;
     struct rl_traffic_value value = {0};
     add_scaled(&value, &flow[rl_sampling_exact_group(s, level)], 1);
-    if (s->thinned && level == 0) {
-        value.error_bytes = LINE * add_first(s, flow, &value);
-    } else if (s->thinned) {
-        double factor = (double)s->classes / s->n_fixed;
-        for (uint32_t i = 0; i < s->n_fixed; i++)
-            add_scaled(&value, &flow[i], factor);
-        value.error_bytes = LINE * outer_error(s, account, flow, factor);
-    }
+    for (uint32_t stage = 0; s->thinned && stage <= s->stage; stage++)
+        value.error_bytes += LINE * (level == 0 ? add_first(s, stage, flow, &value)
+                                                : add_outer(s, stage, account, flow, &value));
     value.bytes = value.read_bytes + value.allocate_bytes + value.writeback_bytes + value.nt_bytes;
     *ret_value = value;
 }

@@ -6,13 +6,19 @@
  *
  *  - The first accesses are all followed ("exact"), so short programs and start-up cost no
  * accuracy.
- *  - Then a few classes, drawn at random, are followed to the end ("fixed"). Beyond L1 a cache
+ *  - Then a few classes, drawn at random, are followed for long ("fixed"). Beyond L1 a cache
  *    remembers for long, so this is the only way to know its contents; each class is one estimate,
  *    and their disagreement is the error.
  *  - L1 has few sets, and programs treat them unequally (a stack line, a table), but it forgets
  *    within microseconds. So further classes take turns ("rotating"): followed for a while to know
  *    the contents, then counted. Turns go to eight groups one after the other; each group is one
  *    estimate, and their disagreement is the error.
+ *
+ * There are two stages. In the first, of RL_SAMPLING_FIRST_STEPS steps, several classes are fixed
+ * and some are always at turn. In the second, for programs that run long, only n_lasting of the
+ * fixed ones stay and turns are apart, which costs a fraction: there each fixed class is divided by
+ * the next bits of the set number into parts, whose disagreement is one part of the error; another
+ * is how unequal the classes were in the first stage.
  *
  * Turns change with time, never with the number of records, or busy sets would have short turns.
  * Pure: no clock, no threads. Used by traffic.c. */
@@ -30,18 +36,31 @@ enum {
     RL_SAMPLING_GROUPS = 8,   /**< of turns */
     RL_SAMPLING_FIXED_MAX = 16,
     RL_SAMPLING_ROTATING_MAX = 8,
-    RL_SAMPLING_FLOWS_MAX = RL_CACHE_LEVELS_MAX * (RL_SAMPLING_FIXED_MAX + RL_SAMPLING_GROUPS + 2),
+    RL_SAMPLING_LASTING_MAX = 2,
+    RL_SAMPLING_PARTS = 4,         /**< of a class that stays, beyond the first level */
+    RL_SAMPLING_FIRST_STEPS = 100, /**< of the first stage */
+    RL_SAMPLING_FLOWS_MAX =
+        RL_CACHE_LEVELS_MAX * (RL_SAMPLING_FIXED_MAX + 2 + 2 * RL_SAMPLING_GROUPS +
+                               RL_SAMPLING_LASTING_MAX * (1 + RL_SAMPLING_GROUPS)),
 };
 
 struct rl_sampling_options {
     bool full;           /**< follow everything; the rest is then unused */
     uint32_t n_fixed;    /**< 2 .. RL_SAMPLING_FIXED_MAX of the 64 classes */
     uint32_t n_rotating; /**< counted at a time, 1 .. RL_SAMPLING_ROTATING_MAX */
+    uint32_t n_lasting;  /**< of the fixed ones stay in the second stage, 1 ..
+                            RL_SAMPLING_LASTING_MAX; n_fixed or more: there is no second stage */
     uint64_t seed;       /**< of the draws */
 };
 
-/** Four fixed, two rotating, seed 1. */
+/** Four fixed, one lasting, two rotating, seed 1. */
 void rl_sampling_options_default(struct rl_sampling_options *options);
+
+/** How many steps there were, and how many a class of each group of turns was counted. */
+struct rl_sampling_stage {
+    uint64_t steps;
+    uint64_t measured[RL_SAMPLING_GROUPS];
+};
 
 /** The state of the draw. Plain data; treat as read-only outside sampling.c. */
 struct rl_sampling {
@@ -51,15 +70,24 @@ struct rl_sampling {
     uint32_t classes; /**< lines are told apart modulo this many: 64, or a divisor of it */
     uint32_t n_fixed;
     uint32_t n_rotating;
+    uint32_t n_lasting; /**< 0: no second stage */
+    uint32_t stage;     /**< 0, 1 */
+    /* Second stage, see rl_sampling_weigh: part of the work that was done while a class was
+     * counted, in all and by group; turn_share 0: not known. */
+    double turn_share;
+    double group_share[RL_SAMPLING_GROUPS];
     uint64_t random;
     uint8_t fixed[RL_SAMPLING_FIXED_MAX];
     uint8_t turn[RL_SAMPLING_CLASSES]; /**< the other classes in the order of their turns */
     uint32_t next_turn;
-    uint64_t turns;                               /**< begun so far */
-    uint64_t measured[RL_SAMPLING_GROUPS];        /**< steps a class of that group was counted */
-    uint8_t active[RL_SAMPLING_ROTATING_MAX + 1]; /**< rotating classes, oldest first … */
+    uint64_t turns; /**< begun so far */
+    uint32_t pause; /**< second stage: steps until the next turn begins */
+    struct rl_sampling_stage stages[2];
+    uint8_t active[RL_SAMPLING_ROTATING_MAX + 1];       /**< rotating classes, oldest first … */
     uint8_t active_group[RL_SAMPLING_ROTATING_MAX + 1]; /**< … and their groups */
-    uint32_t n_active; /**< the last one is being prepared, the others are counted */
+    uint32_t n_active; /**< the last one is being prepared, the others are counted; in the second
+                          stage there is one at most, counted if `counting` */
+    bool counting;
 };
 
 /** What becomes of one class from a moment on, at the first level and beyond. */
@@ -71,7 +99,7 @@ struct rl_sampling_change {
 };
 
 /** Changes that one call can cause. */
-enum { RL_SAMPLING_CHANGES_MAX = RL_SAMPLING_CLASSES };
+enum { RL_SAMPLING_CHANGES_MAX = RL_SAMPLING_CLASSES + RL_SAMPLING_ROTATING_MAX };
 
 /**
  * Prepare a draw; begins with the exact phase.
@@ -98,11 +126,11 @@ uint8_t rl_sampling_exact_group(const struct rl_sampling *sampling, uint32_t lev
 uint64_t rl_sampling_wanted(const struct rl_sampling *sampling);
 
 /**
- * Go one step on: the first ends the exact phase, every further one begins a new turn. Steps are to
+ * Go one step on: the first ends the exact phase, further ones begin and end turns. Steps are to
  * take equal times, some tens of thousands of accesses or more. Nothing happens if `full`.
  *
  * @param ret_changes  [RL_SAMPLING_CHANGES_MAX] to be applied to the model, in this order.
- * @return how many.
+ * @return how many; 0 if what is wanted stays as it is.
  */
 uint32_t rl_sampling_step(struct rl_sampling *sampling, struct rl_sampling_change ret_changes[]);
 
@@ -113,6 +141,13 @@ void rl_sampling_apply(const struct rl_sampling *sampling, struct rl_cache *cach
 /** Let a model, or (from the second core on) one core of it, begin where the draw stands now. */
 enum rl_status rl_sampling_attach(const struct rl_sampling *sampling, struct rl_cache *cache,
                                   uint32_t core, struct rl_error *err);
+
+/**
+ * Tell the sum of all accounts, once they are complete. While a class has its turn the program is
+ * traced more and runs slower, so that steps are no measure of its work; what the fixed classes did
+ * is. Without this call, steps are taken.
+ */
+void rl_sampling_weigh(struct rl_sampling *sampling, const struct rl_cache_flow total[]);
 
 /** Bytes across one boundary, over all classes. */
 struct rl_traffic_value {

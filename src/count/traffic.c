@@ -18,11 +18,11 @@ enum {
     STEPS_KEPT = 64, /* turns a thread's reading may lag behind its writing */
     RECORDS_PER_LINE = 4,
     PREFETCH_RECORDS = 64,
-    IDLE_NS = 100 * 1000, /* sleep when there was little to do: looking disturbs the writers */
+    IDLE_NS = 250 * 1000, /* sleep when there was little to do: looking disturbs the writers */
     FEW_RECORDS = 1 << 13,
 };
 static const double DEFAULT_STEP_S = 1e-3;
-static const uint64_t DEFAULT_EXACT = 2000000;
+static const uint64_t DEFAULT_EXACT = 300000;
 static const double THOROUGH_S = 0.05; /* between looks for processes that died */
 
 /* Accounts of a process, [worker][site], NULL where nothing was seen. */
@@ -325,7 +325,8 @@ static void maybe_step(struct rl_simulation *t)
             return;
     struct step *step = &t->step[t->n_steps % STEPS_KEPT];
     step->n_changes = rl_sampling_step(&t->sampling, step->change);
-    rl_channel_want(t->channel, rl_sampling_wanted(&t->sampling));
+    if (step->n_changes > 0)
+        rl_channel_want(t->channel, rl_sampling_wanted(&t->sampling));
     for (size_t i = 0; i < n; i++)
         ((struct reader *)thread[i].user)->step_at[t->n_steps % STEPS_KEPT] =
             rle_trace_head(thread[i].slot);
@@ -555,6 +556,16 @@ static void merge_rows(struct rl_simulation *t)
     t->n_row = n;
 }
 
+static void weigh(struct rl_simulation *t)
+{
+    struct rl_cache_flow *total = calloc(t->n_flows, sizeof *total);
+    for (size_t i = 0; total && i < t->n_row; i++)
+        rl_traffic_add(t, total, t->row[i].account);
+    if (total)
+        rl_sampling_weigh(&t->sampling, total);
+    free(total);
+}
+
 enum rl_status rl_traffic_stop(struct rl_simulation *traffic, struct rl_error *err)
 {
     struct rl_simulation *t = traffic;
@@ -566,6 +577,7 @@ enum rl_status rl_traffic_stop(struct rl_simulation *traffic, struct rl_error *e
     t->started = false;
     rl_channel_totals(t->channel, &t->totals);
     merge_rows(t);
+    weigh(t);
     if (t->status != RL_OK && err)
         *err = t->error;
     return t->status;

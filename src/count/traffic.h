@@ -20,7 +20,7 @@ struct rl_traffic_options {
     uint32_t n_workers;     /**< threads that share the model if everything is followed, 1 .. 16 */
 };
 
-/** Sampling as rl_sampling_options_default, 2e6 records, 1 ms, one worker; geometry all zero. */
+/** Sampling as rl_sampling_options_default, 3e5 records, 1 ms, one worker; geometry all zero. */
 void rl_traffic_options_default(struct rl_traffic_options *options);
 
 struct rl_simulation;

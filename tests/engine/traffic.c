@@ -94,6 +94,8 @@ static int read_options(int argc, char **argv)
             options.sampling.n_fixed = (uint32_t)atoi(value);
         else if (!strncmp(argv[i], "rotating=", 9))
             options.sampling.n_rotating = (uint32_t)atoi(value);
+        else if (!strncmp(argv[i], "lasting=", 8))
+            options.sampling.n_lasting = (uint32_t)atoi(value);
         else if (!strncmp(argv[i], "exact=", 6))
             options.exact_records = strtoull(value, NULL, 10);
         else if (!strncmp(argv[i], "step=", 5))

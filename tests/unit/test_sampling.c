@@ -231,6 +231,14 @@ static void end(struct run *run)
 
 static void check(struct run *run, const struct program *program, uint64_t seed, double *ret_worst)
 {
+    struct rl_cache_flow total[RL_SAMPLING_FLOWS_MAX] = {0};
+    for (int f = 0; f < FUNCTIONS; f++)
+        for (uint32_t i = 0; i < rl_sampling_flows(&run->sampling); i++) {
+            total[i].reads += run->account[f][i].reads;
+            total[i].allocates += run->account[f][i].allocates;
+            total[i].writebacks += run->account[f][i].writebacks;
+        }
+    rl_sampling_weigh(&run->sampling, total);
     for (int f = 0; f < FUNCTIONS; f++)
         for (uint32_t level = 0; level < LEVELS; level++) {
             struct rl_traffic_value value;
@@ -350,6 +358,11 @@ static void options_out_of_range_are_refused(void **state)
     rl_sampling_options_default(&options);
     options.n_rotating = RL_SAMPLING_ROTATING_MAX + 1;
     assert_int_equal(rl_sampling_init(&sampling, &machine, &options, NULL), RL_EINVAL);
+    rl_sampling_options_default(&options);
+    options.n_lasting = 0;
+    assert_int_equal(rl_sampling_init(&sampling, &machine, &options, NULL), RL_EINVAL);
+    options.n_lasting = options.n_fixed; /* no second stage */
+    assert_int_equal(rl_sampling_init(&sampling, &machine, &options, NULL), RL_OK);
 }
 
 static void every_class_has_its_turn(void **state)
@@ -370,6 +383,32 @@ static void every_class_has_its_turn(void **state)
     assert_true(seen == UINT64_MAX);
 }
 
+static void a_long_program_is_followed_by_few_classes(void **state)
+{
+    (void)state;
+    struct rl_sampling sampling;
+    struct rl_sampling_options options;
+    struct rl_sampling_change changes[RL_SAMPLING_CHANGES_MAX];
+    uint64_t seen = 0;
+    unsigned wanted_in_all = 0;
+    enum { STEPS = 600 };
+    rl_sampling_options_default(&options);
+    assert_int_equal(rl_sampling_init(&sampling, &machine, &options, NULL), RL_OK);
+    for (int i = 0; i <= RL_SAMPLING_FIRST_STEPS; i++)
+        rl_sampling_step(&sampling, changes);
+    assert_int_equal(__builtin_popcountll(rl_sampling_wanted(&sampling)), 1);
+    for (int i = 0; i < STEPS; i++) {
+        uint64_t before = rl_sampling_wanted(&sampling);
+        uint32_t n = rl_sampling_step(&sampling, changes);
+        uint64_t wanted = rl_sampling_wanted(&sampling);
+        assert_true(n > 0 || wanted == before);
+        wanted_in_all += (unsigned)__builtin_popcountll(wanted);
+        seen |= wanted;
+    }
+    assert_true(wanted_in_all < 3 * STEPS / 2);
+    assert_int_equal(__builtin_popcountll(seen), 64 - 4 + 1); /* all but the fixed ones let go */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -380,6 +419,7 @@ int main(void)
         cmocka_unit_test(a_geometry_without_common_divisor_is_followed_in_full),
         cmocka_unit_test(options_out_of_range_are_refused),
         cmocka_unit_test(every_class_has_its_turn),
+        cmocka_unit_test(a_long_program_is_followed_by_few_classes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
