@@ -99,6 +99,10 @@ static void note_text(const struct builder *b, char *dst, size_t n)
         plural(text, sizeof text, b->n_no_flop, "without FLOP not drawn");
         join(dst, n, " · ", text);
     }
+    if (b->n_rare_flop) {
+        plural(text, sizeof text, b->n_rare_flop, "with next to no FLOP not drawn");
+        join(dst, n, " · ", text);
+    }
     if (b->n_unknown) {
         plural(text, sizeof text, b->n_unknown, "not drawn: FLOP, bytes or time unknown");
         join(dst, n, " · ", text);

@@ -94,12 +94,27 @@ static void count_unplotted(struct builder *b, const struct rl_kernel *kernel)
         b->n_unknown++;
 }
 
+/* Less than a FLOP in 100 kB: a point many decades below all others would flatten them. */
+static bool has_rare_flop(const struct builder *b, size_t first)
+{
+    const double rare = 1e-5; /* FLOP/byte */
+    double least = INFINITY;
+    for (size_t i = first; i < b->n_spot; i++)
+        least = fmin(least, b->spot[i].ai);
+    return least < rare;
+}
+
 static void add_kernel(struct builder *b, const struct rl_row *row, unsigned number)
 {
     size_t first = b->n_spot;
     add_spots(b, row);
     if (b->n_spot == first) {
         count_unplotted(b, row->kernel);
+        return;
+    }
+    if (has_rare_flop(b, first)) {
+        b->n_spot = first;
+        b->n_rare_flop++;
         return;
     }
     if (b->n_plotted == RL_SCENE_MAX_KERNELS) {

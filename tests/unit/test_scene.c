@@ -420,6 +420,26 @@ static void kernels_without_a_point_are_counted_below(void **state)
     fixture_release(&f);
 }
 
+static void a_handful_of_flop_does_not_stretch_the_axes(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    fixture_machine(&f);
+    fixture_kernel(&f, "parser", 1e2, (double[]){1e9, 1e9, 1e8, 1e8}, 1);
+    fixture_kernel(&f, "triad", 1e9, (double[]){24e9, 24e9, 24e9, 24e9}, 1);
+    fixture_place(&f);
+    struct rl_scene scene;
+    assert_int_equal(build(&f.report, &shapes[0], &scene, NULL), RL_OK);
+    assert_int_equal(scene.n_unplotted, 1);
+    bool told = false;
+    for (size_t i = 0; i < scene.n_item; i++)
+        told |= scene.item[i].kind == RL_ITEM_TEXT &&
+                strstr(scene.item[i].text, "1 kernel with next to no FLOP not drawn") != NULL;
+    assert_true(told);
+    rl_scene_release(&scene);
+    fixture_release(&f);
+}
+
 static void hostile_names_cannot_steer_the_terminal(void **state)
 {
     (void)state;
@@ -477,6 +497,7 @@ int main(void)
         cmocka_unit_test(every_roof_label_carries_value_and_unit),
         cmocka_unit_test(contended_and_specified_roofs_say_so),
         cmocka_unit_test(kernels_without_a_point_are_counted_below),
+        cmocka_unit_test(a_handful_of_flop_does_not_stretch_the_axes),
         cmocka_unit_test(hostile_names_cannot_steer_the_terminal),
         cmocka_unit_test(too_small_a_canvas_is_refused),
         cmocka_unit_test(no_ceiling_is_no_picture),
