@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +106,15 @@ static enum rl_status open_temporary(struct rl_output *out, const char *path, st
     return RL_OK;
 }
 
+/* A link stays, /dev/stdout among them: the file it points to is replaced. */
+static char *target_of(const char *path)
+{
+    struct stat st;
+    bool is_link = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+    char *target = is_link ? realpath(path, NULL) : NULL;
+    return target ? target : strdup(path);
+}
+
 enum rl_status rl_output_open(struct rl_output *out, const char *path, struct rl_error *err)
 {
     *out = (struct rl_output){0};
@@ -112,11 +122,13 @@ enum rl_status rl_output_open(struct rl_output *out, const char *path, struct rl
         out->stream = stdout;
         return RL_OK;
     }
-    out->path = strdup(path);
+    if (!*path)
+        return rl_fail(err, RL_EINVAL, "the name of the file to write is empty");
+    out->path = target_of(path);
     if (!out->path)
         return rl_fail(err, RL_ENOMEM, "no memory for a file name");
     enum rl_status status =
-        is_special(path) ? open_special(out, path, err) : open_temporary(out, path, err);
+        is_special(path) ? open_special(out, path, err) : open_temporary(out, out->path, err);
     if (status != RL_OK)
         rl_output_abort(out);
     return status;

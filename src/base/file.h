@@ -29,8 +29,9 @@ struct rl_output {
 };
 
 /**
- * Start writing `path` ("-" or NULL = standard output). Devices and pipes are written directly.
- * @return RL_OK; RL_ESYS when the folder cannot be written; RL_ENOMEM.
+ * Start writing `path` ("-" or NULL = standard output). Devices and pipes are written directly; of
+ * a symbolic link the file it points to is replaced.
+ * @return RL_OK; RL_EINVAL for an empty name; RL_ESYS when the folder cannot be written; RL_ENOMEM.
  */
 enum rl_status rl_output_open(struct rl_output *out, const char *path, struct rl_error *err);
 

@@ -61,6 +61,8 @@ static enum rl_status read_value(const json_t *json, struct rl_value *ret_value,
     json_t *spread = json_object_get(json, "spread");
     if (!json_is_number(value) || !json_is_string(source) || (spread && !json_is_number(spread)))
         return fail_at(place, f->key, "must be {\"value\": number, \"source\": word}", err);
+    if (json_number_value(value) < 0 || (spread && json_number_value(spread) < 0))
+        return fail_at(place, f->key, "must not be negative", err);
     enum rl_source known = rl_source_from_name(json_string_value(source));
     if (known == RL_SOURCE_NONE)
         return fail_at(place, f->key, "names a source that is not known", err);

@@ -1,0 +1,1 @@
+roofline report -m "$CASES/../../fixture/report/machine.json" -o "" "$CASES/../../fixture/report/profile.json"
