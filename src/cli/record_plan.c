@@ -264,6 +264,9 @@ static enum rl_status profile(const struct record_options *options,
     else if (rl_counters_demanded(how.count, how.traffic))
         return rl_fail(err, RL_EUNAVAIL,
                        "hardware counters start with a program: a running one is sampled only");
+    else if (how.count == RL_COUNT_ENGINE || how.n_replay)
+        return rl_fail(err, RL_EUNAVAIL,
+                       "the engine counts a program from its start: a running one is sampled only");
     how.counters = counters.pmu;
     now_text(date, sizeof date);
     char *preload = rl_object_path("librooflinesample.so");

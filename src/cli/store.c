@@ -20,7 +20,7 @@ enum rl_status rl_store_folder(char **ret_path, struct rl_error *err)
     else
         return rl_fail(err, RL_ESYS,
                        "no folder for machine records: neither XDG_DATA_HOME nor HOME is set; "
-                       "use -o FILE");
+                       "set one, or name a record's file");
     return n < 0 ? rl_fail(err, RL_ENOMEM, "no memory for a file name") : RL_OK;
 }
 

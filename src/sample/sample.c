@@ -362,6 +362,10 @@ static enum rl_status attach(struct run *run, int32_t pid, double duration_s, st
     size_t n_thread = 0;
     enum rl_status status = list_threads(pid, &thread, &n_thread, err);
     choose_rate(run, RL_SAMPLE_PERF);
+    if (status == RL_OK && kill(pid, 0) != 0 && errno == EPERM)
+        status = rl_fail(err, RL_EUNAVAIL,
+                         "process %d belongs to another user; sample it as that user or as root",
+                         (int)pid);
     if (status == RL_OK)
         status = perf_open(pid, thread, n_thread, run->samples.rate_hz, &run->perf, err);
     free(thread);

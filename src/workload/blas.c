@@ -27,6 +27,8 @@ static void find_symbol(void *handle, const char *name, void *ret_function)
 static enum rl_status load_named(struct rl_blas *blas, const char *name, struct rl_error *err)
 {
     memset(blas, 0, sizeof *blas);
+    if (!*name)
+        return rl_fail(err, RL_EINVAL, "--blas: the name of the library is empty");
     /* Never unloaded: some libraries leave threads and exit handlers behind. */
     blas->handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!blas->handle) {

@@ -1,0 +1,1 @@
+roofline bench gemm -v blas --blas "" --n 64

@@ -1,0 +1,2 @@
+unset HOME
+roofline machines
