@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static void set_text(struct rl_error *err, enum rl_status status, const char *fmt, va_list args)
+__attribute__((format(printf, 3, 0))) static void
+set_text(struct rl_error *err, enum rl_status status, const char *fmt, va_list args)
 {
     err->status = status;
     int n = vsnprintf(err->text, sizeof err->text, fmt, args);
