@@ -46,8 +46,9 @@ static bool short_calls(const struct rl_evidence *e, char *text, size_t size, do
 {
     const double too_short_s = 10e-6;
     const struct rl_kernel *k = e->kernel;
-    if (e->place->verdict != RL_VERDICT_LATENCY || !rl_known(k->calls) || !(k->calls.value > 0))
-        return false;
+    if (e->place->verdict != RL_VERDICT_LATENCY || !(e->flop > 0) || !rl_known(k->calls) ||
+        !(k->calls.value > 0))
+        return false; /* a small library function that computes nothing is no kernel to batch */
     double each_s = k->time_s.value / k->calls.value;
     if (each_s >= too_short_s)
         return false;
