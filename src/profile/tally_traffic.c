@@ -178,8 +178,8 @@ static enum rl_status note_quality(struct rl_tally *tally, const struct rl_tally
                           traffic->lost));
     if (traffic->missed)
         RL_TRY(tally_note(tally, err,
-                          "accesses at %" PRIu64 " places in the code could not be simulated",
-                          traffic->missed));
+                          "accesses at %" PRIu64 " place%s in the code could not be simulated",
+                          traffic->missed, traffic->missed == 1 ? "" : "s"));
     return RL_OK;
 }
 
