@@ -259,9 +259,9 @@ static enum rl_status describe_result(struct rl_session *s, double elapsed_s, st
     env->tsc_hz = rl_clock_calibrate().tick_hz;
     env->elapsed_s = elapsed_s;
     snprintf(text, sizeof text,
-             "%s: %.2f of %.2f no-operations a cycle at best, undisturbed in %.0f %% of probes",
-             s->nop_seen < 0.95 * s->nop_expected ? "contended" : "clean", s->nop_seen,
-             s->nop_expected, 100 * s->clean_share);
+             "%s: undisturbed in %.0f %% of probes (%.2f no-ops a cycle, %.2f usual)",
+             s->nop_seen < 0.95 * s->nop_expected ? "contended" : "clean", 100 * s->clean_share,
+             s->nop_seen, s->nop_expected);
     RL_TRY(rl_string_set(&env->contention, text, err));
     RL_TRY(rl_string_set(&env->mode, modes[s->options->mode], err));
     RL_TRY(rl_string_set(&env->date, s->options->date, err));

@@ -141,7 +141,7 @@ static enum rl_status run_measure(struct measure *m, struct rl_error *err)
     RL_TRY(status);
     bool to_stdout = m->output && strcmp(m->output, "-") == 0;
     if (!to_stdout)
-        rl_machine_table_print(stdout, &machine, m->all);
+        rl_machine_table_print(stdout, &machine, m->all, rl_table_columns());
     status = keep(m, &machine, err);
     rl_machine_release(&machine);
     return status;

@@ -4,7 +4,16 @@
 
 #include <string.h>
 
-enum { MOST_COUNTS = 8, CELL = 32 };
+enum {
+    MOST_COUNTS = 8,
+    CELL = 32,
+    NAME = 24,
+    RATE = 16,
+    PER_CYCLE = 9,
+    LIMIT = 6,
+    SPREAD = 6,
+    VARIANT = 2 * RL_NOTE_LEN
+};
 
 /* The thread counts of a record, in order of appearance. */
 struct counts {
@@ -31,6 +40,30 @@ static struct counts counts_of(const struct rl_machine *m)
     return counts;
 }
 
+/* What a row has room for. */
+struct layout {
+    struct counts counts;
+    bool per_cycle, spread;
+    unsigned variant; /**< characters of the variant's name; 0: none */
+};
+
+static struct layout layout_for(const struct rl_machine *m, unsigned columns)
+{
+    const unsigned least_variant = 6;
+    struct layout layout = {counts_of(m), true, true, VARIANT};
+    unsigned n = layout.counts.n;
+    unsigned width = NAME + n * (RATE + PER_CYCLE + LIMIT + SPREAD);
+    if (columns == 0)
+        return layout;
+    layout.variant = 0;
+    if (width + 2 + least_variant <= columns)
+        layout.variant = columns - width - 2;
+    layout.per_cycle = width <= columns;
+    width -= layout.per_cycle ? 0 : n * PER_CYCLE;
+    layout.spread = width <= columns;
+    return layout;
+}
+
 /* What a row shows of one ceiling, compute and memory alike. */
 struct cell {
     double rate, spread, per_cycle, limit;
@@ -38,38 +71,52 @@ struct cell {
     bool contended;
 };
 
-static void print_cell(FILE *out, const struct cell *cell)
+static void print_cell(FILE *out, const struct layout *layout, const struct cell *cell)
 {
     char rate[CELL];
     char text[CELL + 4];
     if (!cell) {
-        fprintf(out, "  %34s", "");
+        fprintf(out, "%*s",
+                RATE + LIMIT + (layout->per_cycle ? PER_CYCLE : 0) + (layout->spread ? SPREAD : 0),
+                "");
         return;
     }
     rl_format_si(rate, sizeof rate, cell->rate, cell->unit);
     /* "≥" is three bytes and one column */
     snprintf(text, sizeof text, "%s%s", cell->contended ? "≥ " : "", rate);
     fprintf(out, "  %*s", cell->contended ? 16 : 14, text);
-    if (cell->per_cycle > 0)
+    if (layout->per_cycle && cell->per_cycle > 0)
         fprintf(out, " %8.4g", cell->per_cycle);
-    else
+    else if (layout->per_cycle)
         fprintf(out, " %8s", "");
     if (cell->limit > 0 && cell->per_cycle > 0)
         fprintf(out, " %4.0f%%", 100 * cell->per_cycle / cell->limit);
     else
         fprintf(out, " %5s", "");
-    fprintf(out, " %4.1f%%", 100 * cell->spread);
+    if (layout->spread)
+        fprintf(out, " %4.1f%%", 100 * cell->spread);
 }
 
-static void print_head(FILE *out, const char *title, const struct counts *counts)
+static void print_head(FILE *out, const char *title, const struct layout *layout)
 {
     fprintf(out, "\n%-24s", title);
-    for (unsigned i = 0; i < counts->n; i++) {
+    for (unsigned i = 0; i < layout->counts.n; i++) {
         char threads[CELL];
-        snprintf(threads, sizeof threads, "%u %s", counts->threads[i],
-                 counts->threads[i] == 1 ? "thread" : "threads");
-        fprintf(out, "  %14s %8s %5s %5s", threads, "/cycle", "limit", "±");
+        snprintf(threads, sizeof threads, "%u %s", layout->counts.threads[i],
+                 layout->counts.threads[i] == 1 ? "thread" : "threads");
+        fprintf(out, "  %14s%s limit%s", threads, layout->per_cycle ? "   /cycle" : "",
+                layout->spread ? "    ±" : "");
     }
+    fputc('\n', out);
+}
+
+static void print_variant(FILE *out, const struct layout *layout, const char *variant)
+{
+    bool is_cut = strlen(variant) > layout->variant;
+    if (layout->variant && is_cut)
+        fprintf(out, "  %.*s…", (int)layout->variant - 1, variant);
+    else if (layout->variant)
+        fprintf(out, "  %s", variant);
     fputc('\n', out);
 }
 
@@ -119,7 +166,7 @@ static bool is_fastest(const struct rl_machine *m, const struct rl_compute_ceili
 }
 
 /* Returns how many rows were left out because another instruction set is faster. */
-static unsigned print_compute(FILE *out, const struct rl_machine *m, const struct counts *counts,
+static unsigned print_compute(FILE *out, const struct rl_machine *m, const struct layout *layout,
                               bool all)
 {
     unsigned left_out = 0;
@@ -134,22 +181,24 @@ static unsigned print_compute(FILE *out, const struct rl_machine *m, const struc
             continue;
         }
         fprintf(out, "%-24.*s", (int)what_length(m->compute[i].id), m->compute[i].id);
-        for (unsigned k = 0; k < counts->n; k++) {
+        for (unsigned k = 0; k < layout->counts.n; k++) {
             const struct rl_compute_ceiling *found = NULL;
             for (size_t j = i; j < m->n_compute && !found; j++)
-                if (m->compute[j].threads == counts->threads[k] &&
+                if (m->compute[j].threads == layout->counts.threads[k] &&
                     same_what(m->compute[i].id, m->compute[j].id))
                     found = &m->compute[j];
             struct cell cell = found ? compute_cell(found) : (struct cell){0};
-            print_cell(out, found ? &cell : NULL);
+            print_cell(out, layout, found ? &cell : NULL);
         }
-        fprintf(out, "  %s%s%s\n", m->compute[i].variant, m->compute[i].accuracy[0] ? ", " : "",
-                m->compute[i].accuracy);
+        char variant[VARIANT];
+        snprintf(variant, sizeof variant, "%s%s%s", m->compute[i].variant,
+                 m->compute[i].accuracy[0] ? ", " : "", m->compute[i].accuracy);
+        print_variant(out, layout, variant);
     }
     return left_out;
 }
 
-static void print_memory(FILE *out, const struct rl_machine *m, const struct counts *counts)
+static void print_memory(FILE *out, const struct rl_machine *m, const struct layout *layout)
 {
     for (size_t i = 0; i < m->n_memory; i++) {
         bool seen = false;
@@ -158,16 +207,16 @@ static void print_memory(FILE *out, const struct rl_machine *m, const struct cou
         if (seen)
             continue;
         fprintf(out, "%-24.*s", (int)what_length(m->memory[i].id), m->memory[i].id);
-        for (unsigned k = 0; k < counts->n; k++) {
+        for (unsigned k = 0; k < layout->counts.n; k++) {
             const struct rl_memory_ceiling *found = NULL;
             for (size_t j = i; j < m->n_memory && !found; j++)
-                if (m->memory[j].threads == counts->threads[k] &&
+                if (m->memory[j].threads == layout->counts.threads[k] &&
                     same_what(m->memory[i].id, m->memory[j].id))
                     found = &m->memory[j];
             struct cell cell = found ? memory_cell(found) : (struct cell){0};
-            print_cell(out, found ? &cell : NULL);
+            print_cell(out, layout, found ? &cell : NULL);
         }
-        fprintf(out, "  %s\n", m->memory[i].variant);
+        print_variant(out, layout, m->memory[i].variant);
     }
 }
 
@@ -220,8 +269,10 @@ void rl_machine_table_head(FILE *out, const struct rl_machine *m)
         fprintf(out, ", quota %.3g CPUs", env->cpu_quota);
     fputc('\n', out);
     if (env->clock_max_hz > 0)
-        fprintf(out, "clock    %.2f to %.2f GHz; %s\n", env->clock_min_hz / 1e9,
-                env->clock_max_hz / 1e9, env->contention ? env->contention : "");
+        fprintf(out, "clock    %.2f to %.2f GHz\n", env->clock_min_hz / 1e9,
+                env->clock_max_hz / 1e9);
+    if (env->contention)
+        fprintf(out, "probe    %s\n", env->contention);
     if (env->date)
         fprintf(out, "measured %s in %.1f s (%s)\n", env->date, env->elapsed_s,
                 env->mode ? env->mode : "");
@@ -238,20 +289,24 @@ static bool any_contended(const struct rl_machine *m)
     return false;
 }
 
-void rl_machine_table_print(FILE *out, const struct rl_machine *m, bool all)
+void rl_machine_table_print(FILE *out, const struct rl_machine *m, bool all, unsigned columns)
 {
-    struct counts counts = counts_of(m);
+    struct layout layout = layout_for(m, columns);
     unsigned left_out = 0;
     rl_machine_table_head(out, m);
     if (m->n_compute) {
-        print_head(out, "compute", &counts);
-        left_out = print_compute(out, m, &counts, all);
+        print_head(out, "compute", &layout);
+        left_out = print_compute(out, m, &layout, all);
     }
     if (m->n_memory) {
-        print_head(out, "memory", &counts);
-        print_memory(out, m, &counts);
+        print_head(out, "memory", &layout);
+        print_memory(out, m, &layout);
     }
     print_latency(out, m);
+    if (!layout.per_cycle)
+        fputs("\na wider terminal, or a pipe, also shows figures per cycle and the variant that "
+              "won\n",
+              out);
     if (any_contended(m))
         fputs("\n≥: the core was shared with other work, so the ceiling is at least this\n", out);
     if (!all && (left_out || m->missing.n))

@@ -82,6 +82,14 @@ void rl_terminal_size(unsigned *ret_columns, unsigned *ret_rows)
     }
 }
 
+unsigned rl_table_columns(void)
+{
+    unsigned columns;
+    unsigned rows;
+    rl_terminal_size(&columns, &rows);
+    return isatty(STDOUT_FILENO) ? columns : 0;
+}
+
 static void on_interrupt(int signo)
 {
     interrupted = signo;
