@@ -1,7 +1,7 @@
 /* A program that places its own kernel under a measured roof with libroofline.
  *
  *     roofline measure -o machine.json
- *     cc embed.c $(pkg-config --cflags --libs roofline) -o embed
+ *     cc -O2 embed.c $(pkg-config --cflags --libs roofline) -o embed
  *     ./embed machine.json embed.svg
  *
  * The kernel is a dot product. What roofline has to be told about it: how many operations of which
@@ -31,7 +31,7 @@ static double now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Seconds of the fastest of a few runs; NAN-free, but negative without memory. */
+/* Seconds of the fastest of a few runs; negative if there was no memory. */
 static double time_dot(void)
 {
     double *x = malloc(N * sizeof *x), *y = malloc(N * sizeof *y);
@@ -87,6 +87,8 @@ static enum rl_status write_picture(const struct rl_report *report, const char *
     FILE *out = fopen(path, "w");
     if (!out || fwrite(svg, 1, size, out) != size || fclose(out) != 0)
         perror(path);
+    else
+        printf("picture: %s\n", path);
     free(svg);
     return RL_OK;
 }

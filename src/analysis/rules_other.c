@@ -12,7 +12,8 @@
 static void busiest(const struct rl_evidence *e, char *text, size_t size)
 {
     const struct rl_resource *top = &e->place->resource[0];
-    snprintf(text, size, "%s at %.0f %%", top->name, 100 * top->utilization);
+    double percent = 100 * top->utilization;
+    snprintf(text, size, percent < 0.95 ? "%s at %.1g %%" : "%s at %.0f %%", top->name, percent);
 }
 
 static bool latency(const struct rl_evidence *e, char *text, size_t size, double *ret_gain)

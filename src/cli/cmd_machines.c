@@ -66,13 +66,19 @@ static void print_row(const char *key, const struct rl_machine *m)
     char peak[32] = "–";
     char bandwidth[32] = "–";
     unsigned cores = m->topology.usable_cores ? m->topology.usable_cores : 1;
-    const struct rl_compute_ceiling *c = rl_peak(m, RL_FP64, NULL, NULL, cores, NULL);
+    const struct rl_compute_ceiling *c = rl_peak(m, RL_FP64, "fma", NULL, cores, NULL);
+    if (!c)
+        c = rl_peak(m, RL_FP64, NULL, NULL, cores, NULL);
     const struct rl_memory_ceiling *b = rl_bandwidth(m, "DRAM", NULL, cores, NULL);
     if (c)
         rl_format_si(peak, sizeof peak, c->rate.value, c->unit);
     if (b)
         rl_format_si(bandwidth, sizeof bandwidth, b->rate.value, "B/s");
-    printf("%-24s %-10.10s  %14s %12s  %s\n", key, m->environment.date ? m->environment.date : "",
+    printf("%-19s %-10.10s %7u %11s %10s  %s\n", key,
+           m->environment.date ? m->environment.date : "",
+           c   ? c->threads
+           : b ? b->threads
+               : 0,
            peak, bandwidth, m->name ? m->name : "");
 }
 
@@ -82,7 +88,8 @@ static enum rl_status print_list(const struct keys *keys)
         rl_say("no machine has been measured yet; 'roofline measure' does");
         return RL_OK;
     }
-    printf("%-24s %-10s  %14s %12s  %s\n", "id", "measured", "fp64 peak", "DRAM load", "machine");
+    printf("%-19s %-10s %7s %11s %10s  %s\n", "id", "measured", "threads", "fp64", "DRAM",
+           "machine");
     for (size_t i = 0; i < keys->n; i++) {
         struct rl_machine machine = {0};
         struct rl_error err = {0};
@@ -128,7 +135,7 @@ static enum rl_status show(const struct keys *keys, const char *id, struct rl_er
         RL_TRY(find_key(keys, id, &key, err));
         RL_TRY(rl_store_load(key, &machine, err));
     }
-    rl_machine_table_print(stdout, &machine, true);
+    rl_machine_table_print(stdout, &machine, true, rl_table_columns());
     rl_machine_release(&machine);
     return RL_OK;
 }

@@ -197,7 +197,8 @@ enum rl_status record_announce(const struct record_options *o, const char *progr
     return RL_OK;
 }
 
-/* Progress is not drawn while the program may be writing to the same terminal. */
+/* Progress is not drawn while the program may be writing to the same terminal. Beyond the estimate
+ * the elapsed time takes the place of a bar that would stand still. */
 static void on_progress(void *context, const char *pass, double elapsed_s, double expected_s,
                         bool is_silent)
 {
@@ -205,7 +206,10 @@ static void on_progress(void *context, const char *pass, double elapsed_s, doubl
     if (!is_silent)
         return;
     double fraction = expected_s > 0 ? elapsed_s / expected_s : -1;
-    rl_progress_update(progress, fraction > 1 ? 1 : fraction, pass);
+    char label[64];
+    snprintf(label, sizeof label, "%s, longer than expected", pass);
+    bool late = fraction >= 1;
+    rl_progress_update(progress, late ? -1 : fraction, late ? label : pass);
 }
 
 static void now_text(char *text, size_t n)
