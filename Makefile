@@ -41,6 +41,7 @@ torture: test-release
 
 install: all
 	@cmake --install $(RELEASE) $(if $(DESTDIR),--strip) >/dev/null
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then ldconfig; fi
 	@echo "installed below $(DESTDIR)$(PREFIX)"
 
 format:
