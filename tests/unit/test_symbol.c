@@ -345,7 +345,7 @@ static void stubs_to_other_modules_are_one_function(void **state)
     need(self, "readelf -S $SELF | grep -q ' [.]plt '");
     assert_int_equal(rl_symbols_open(symbols, "/proc/self/exe", NULL, 0, &module, NULL), RL_OK);
     unsigned found = 0;
-    for (uint64_t at = 0; at < 0x10000; at += 16)
+    for (uint64_t at = 0; at < 0x200000; at += 16)
         found += !strcmp(function_at(module, at).name, "[plt]");
     assert_true(found > 2);
     rl_symbols_free(symbols);
