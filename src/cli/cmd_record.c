@@ -65,7 +65,7 @@ static int run(const struct rl_command *self, int argc, char **argv)
         record_adapt_to_ranks(&options);
         code = record(&options, options.pid ? NULL : args.item);
     }
-    rl_string_list_release(&options.replay);
+    record_options_release(&options);
     return code;
 }
 

@@ -164,7 +164,7 @@ static int run(const struct rl_command *self, int argc, char **argv)
         record_adapt_to_ranks(&r.record);
         code = run_program(&r, args.item);
     }
-    rl_string_list_release(&r.record.replay);
+    record_options_release(&r.record);
     return code;
 }
 

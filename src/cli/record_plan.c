@@ -49,6 +49,10 @@ void record_rows(struct record_options *o, struct rl_option rows[RECORD_ROWS])
         {RL_OPT_FLAG, "loops", 0, NULL, "kernels are loops", &o->loops, 0, 0},
         {RL_OPT_FLAG, "regions", 0, NULL, "kernels are marked regions", &o->regions, 0, 0},
         {RL_OPT_STRING, "include", 0, "GLOB", "only kernels with such names", &o->include, 0, 0},
+        {RL_OPT_LIST, "only", 0, "REGION", "only what runs in this region, may be repeated",
+         &o->only, 0, 0},
+        {RL_OPT_LIST, "function", 0, "NAME", "only functions of this name, may be repeated",
+         &o->function, 0, 0},
         {RL_OPT_DOUBLE, "min-share", 0, "PERCENT", "least part of the time (default 0.1)",
          &o->min_share, 0, 100},
         {RL_OPT_LIST, "replay", 0, "FILE", "take counts from this result, may be repeated",
@@ -162,9 +166,37 @@ void record_adapt_to_ranks(struct record_options *o)
                record_rank());
 }
 
-enum rl_status record_check_words(const struct record_options *options, struct rl_error *err)
+void record_options_release(struct record_options *o)
+{
+    rl_string_list_release(&o->only);
+    rl_string_list_release(&o->function);
+    rl_string_list_release(&o->replay);
+}
+
+static enum rl_status join_names(struct record_options *o, struct rl_error *err)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < o->only.n; i++) {
+        const char *name = o->only.item[i];
+        size_t room = sizeof o->only_text - used;
+        if (!*name || strchr(name, '\n'))
+            return rl_fail(err, RL_EINVAL, "--only: '%s' is no name of a region", name);
+        size_t n = (size_t)snprintf(o->only_text + used, room, "%s%s", used ? "\n" : "", name);
+        if (n >= room)
+            return rl_fail(err, RL_EINVAL, "--only: names of more than %zu characters together",
+                           sizeof o->only_text - 1);
+        used += n;
+    }
+    return RL_OK;
+}
+
+enum rl_status record_check_words(struct record_options *options, struct rl_error *err)
 {
     struct rl_profile_options ignored;
+    RL_TRY(join_names(options, err));
+    if (options->only.n && options->pid)
+        return rl_fail(err, RL_EINVAL,
+                       "--only and --pid: regions of a running process are not seen");
     return parse_words(options, &ignored, err);
 }
 
@@ -225,7 +257,10 @@ static void fill(const struct record_options *o, struct rl_profile_options *how)
     bool all = !o->functions && !o->loops && !o->regions;
     how->functions = all || o->functions;
     how->loops = all || o->loops;
-    how->regions = all || o->regions;
+    how->regions = all || o->regions || o->only.n;
+    how->only = o->only.n ? o->only_text : NULL;
+    how->function = o->function.item;
+    how->n_function = o->function.n;
     how->rate_hz = (unsigned)o->rate_hz;
     how->repeats = (unsigned)o->repeats;
     how->single_pass = o->single_pass;

@@ -3,12 +3,15 @@
 #define RL_CLI_RECORD_PLAN_H
 
 #include "cli/options.h"
+#include "count/engine/options.h"
 #include "profile/profile.h"
 
 struct record_options {
     const char *output; /**< with %r, %h, %p; NULL: named after the program */
     const char *count, *traffic, *sampling;
     const char *include;
+    struct rl_string_list only, function;
+    char only_text[RLE_ONLY_MAX]; /**< all of `only`, as the profile wants them */
     uint64_t rate_hz, repeats;
     bool single_pass;
     bool functions, loops, regions; /**< none given: all */
@@ -20,13 +23,16 @@ struct record_options {
 };
 
 /** Rows that both commands have; the array is static per call site's options. */
-enum { RECORD_ROWS = 13 };
+enum { RECORD_ROWS = 15 };
 void record_rows(struct record_options *options, struct rl_option rows[RECORD_ROWS]);
 
 struct record_options record_options_default(void);
 
+/** The lists. */
+void record_options_release(struct record_options *options);
+
 /** RL_EINVAL if an option's word is none of its choices. */
-enum rl_status record_check_words(const struct record_options *options, struct rl_error *err);
+enum rl_status record_check_words(struct record_options *options, struct rl_error *err);
 
 /** Under a launcher of ranks a program can be started once only: make it so, and say so. */
 void record_adapt_to_ranks(struct record_options *options);

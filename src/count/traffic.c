@@ -75,6 +75,7 @@ struct rl_simulation {
     uint64_t n_steps;
     double next_step_s;
     uint64_t records;
+    uint64_t records_at_step;
     bool core_used[RL_CACHE_CORES_MAX];
 
     /* Between the reader and the other workers: a job is open while `open` is ahead of `closed`. */
@@ -318,8 +319,8 @@ static void maybe_step(struct rl_simulation *t)
     if (t->sampling.full || t->records < t->options.exact_records)
         return;
     double now_s = rl_now_s();
-    if (now_s < t->next_step_s)
-        return;
+    if (now_s < t->next_step_s || t->records == t->records_at_step)
+        return; /* turns in which nothing is to be seen would only add doubt */
     for (size_t i = 0; i < n; i++)
         if (t->n_steps - ((struct reader *)thread[i].user)->step >= STEPS_KEPT)
             return;
@@ -332,6 +333,7 @@ static void maybe_step(struct rl_simulation *t)
             rle_trace_head(thread[i].slot);
     t->n_steps++;
     t->next_step_s = now_s + t->options.step_s;
+    t->records_at_step = t->records;
 }
 
 /* ---- threads come and go ---- */

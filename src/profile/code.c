@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "count/engine/options.h"
 #include "decode/insn.h"
 
 #include <stdarg.h>
@@ -287,12 +288,39 @@ static enum rl_status read_results(const char *const *file, size_t n_file, struc
     return rl_fail(err, RL_EDATA, "%s", first.status ? first.text : "no results to read");
 }
 
-enum rl_status code_load(const char *const *file, size_t n_file, const char *debug_dir,
-                         struct rl_tally *tally, struct code *ret, struct rl_error *err)
+static bool is_asked_for(const struct rl_result *result, uint32_t region, const char *only)
+{
+    for (; region != UINT32_MAX; region = result->regions[region].parent)
+        if (rle_options_selects(only, result->regions[region].name))
+            return true;
+    return false;
+}
+
+/* Executions become those in the regions asked for. Where control went on is not known of them. */
+static void restrict_to(struct rl_result *result, const char *only)
+{
+    for (size_t i = 0; i < result->n_pieces; i++) {
+        result->pieces[i].has_next &= !result->pieces[i].executions;
+        result->pieces[i].executions = 0;
+    }
+    for (uint32_t r = 0; r < result->n_regions; r++) {
+        const uint64_t *inside = result->regions[r].executions;
+        if (!inside || !is_asked_for(result, r, only))
+            continue;
+        for (size_t i = 0; i < result->n_pieces; i++)
+            result->pieces[i].executions += inside[i];
+    }
+}
+
+enum rl_status code_load(const char *const *file, size_t n_file, const char *only,
+                         const char *debug_dir, struct rl_tally *tally, struct code *ret,
+                         struct rl_error *err)
 {
     struct rl_symbols_options options = {.debug_dir = debug_dir};
     *ret = (struct code){0};
     RL_TRY(read_results(file, n_file, tally, ret, err));
+    for (size_t i = 0; only && i < ret->n_result; i++)
+        restrict_to(&ret->result[i], only);
     RL_TRY(rl_symbols_new(&options, &ret->symbols, err));
     RL_TRY(add_all_pieces(ret, tally, err));
     if (ret->n_piece)

@@ -98,7 +98,7 @@ static void stop_traffic(struct counting *c)
 
 /** The texts are ours, the arrays end in NULL. */
 struct launch {
-    char options[RLE_OUTPUT_MAX + 256];
+    char options[RLE_OPTIONS_TEXT_MAX];
     char file[PATH_MAX];
     const char **argv, **env;
     size_t n_argv, n_env;
@@ -130,8 +130,12 @@ static enum rl_status engine_options(const struct counting *c, const struct coun
 {
     struct rle_options options;
     rle_options_default(&options);
+    if (o->only && strlen(o->only) < sizeof options.only)
+        strcpy(options.only, o->only);
     if (c->traffic) {
-        options.mode = o->traffic == RL_TRAFFIC_FULL ? RLE_MODE_FULL : RLE_MODE_TRAFFIC;
+        /* Of what is written in full nothing can be left out. */
+        bool in_full = o->traffic == RL_TRAFFIC_FULL && !options.only[0];
+        options.mode = in_full ? RLE_MODE_FULL : RLE_MODE_TRAFFIC;
         options.reader = (uint32_t)getpid();
         options.channel = (uint32_t)rl_traffic_descriptor(c->traffic);
     }

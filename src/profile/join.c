@@ -1,5 +1,6 @@
 #include "base/array.h"
 #include "base/error.h"
+#include "count/engine/options.h"
 #include "profile/place.h"
 #include "profile/profile.h"
 
@@ -119,12 +120,33 @@ static enum rl_status copy_counts(const struct rl_kernel *from, struct rl_kernel
     return copy_missing(&from->missing, &to->missing, err);
 }
 
+static bool is_function_asked_for(const struct join *j, const char *name)
+{
+    bool matches = !j->options->n_function;
+    for (size_t i = 0; i < j->options->n_function && !matches; i++)
+        matches = fnmatch(j->options->function[i], name, 0) == 0;
+    return matches;
+}
+
 static bool is_included(const struct join *j, const char *name)
 {
     return !j->options->include || fnmatch(j->options->include, name, 0) == 0;
 }
 
-/* Worth a row: enough of the time, or of the operations. */
+static bool is_part(struct rl_value part, struct rl_value all, double share)
+{
+    return rl_known(part) && rl_known(all) && part.value > share * all.value;
+}
+
+/* Where times mean something else loads tell what matters too. */
+static bool matters_by_counts(const struct join *j, const struct rl_kernel *kernel)
+{
+    const struct rl_kernel *all = &j->inputs->tally->program;
+    return is_part(rl_kernel_flop(kernel), rl_kernel_flop(all), MIN_FLOP_SHARE) ||
+           (j->options->only && is_part(kernel->load_bytes, all->load_bytes, MIN_FLOP_SHARE));
+}
+
+/* Worth a row: enough of the time, or of what was counted. */
 static bool matters(const struct join *j, const struct times *times, size_t unit)
 {
     uint32_t counted = j->places.unit[unit].counted;
@@ -134,13 +156,10 @@ static bool matters(const struct join *j, const struct times *times, size_t unit
         cpu_s += time_of(times, r, unit)->cpu_s;
         all_s += j->inputs->samples[r].sampled_s;
     }
-    if (cpu_s > 0 && cpu_s >= j->options->min_share * all_s)
+    if (!j->options->only && cpu_s > 0 && cpu_s >= j->options->min_share * all_s)
         return true;
-    if (counted == RL_TALLY_NONE)
-        return false;
-    struct rl_value flop = rl_kernel_flop(&j->inputs->tally->unit[counted].kernel);
-    struct rl_value all = rl_kernel_flop(&j->inputs->tally->program);
-    return rl_known(flop) && rl_known(all) && flop.value > MIN_FLOP_SHARE * all.value;
+    return counted != RL_TALLY_NONE &&
+           matters_by_counts(j, &j->inputs->tally->unit[counted].kernel);
 }
 
 static enum rl_status add_counted(struct join *j, const struct rl_tally_unit *unit,
@@ -177,12 +196,20 @@ static enum rl_status add_units(struct join *j, enum rl_kernel_kind kind, const 
         const struct rl_tally_unit *counted =
             unit->counted == RL_TALLY_NONE ? NULL : &j->inputs->tally->unit[unit->counted];
         struct rl_kernel *kernel;
+        const char *name = counted ? counted->kernel.name : unit->name;
+        const char *function = kind == RL_KIND_LOOP && counted ? counted->kernel.group : name;
         if ((counted ? counted->kind : RL_KIND_FUNCTION) != kind ||
-            !is_included(j, counted ? counted->kernel.name : unit->name) || !matters(j, times, i))
+            !is_function_asked_for(j, function) || !is_included(j, name) || !matters(j, times, i))
             continue;
         RL_TRY(counted ? add_counted(j, counted, &kernel, err)
                        : add_uncounted(j, unit, &kernel, err));
-        RL_TRY(set_time(times, i, kernel, err));
+        if (j->options->only)
+            RL_TRY(rl_missing_add(&kernel->missing, "time",
+                                  "it was sampled in the whole program, and counted in the regions "
+                                  "asked for",
+                                  err));
+        else
+            RL_TRY(set_time(times, i, kernel, err));
     }
     return RL_OK;
 }
@@ -257,7 +284,8 @@ static enum rl_status add_region(struct join *j, const char *name, struct rl_err
 {
     struct rl_kernel *kernel;
     const struct rl_kernel *counted = counted_region(j->inputs->tally, name);
-    if (has_kernel(j->profile, RL_KIND_REGION, name) || !is_included(j, name))
+    bool asked_for = !j->options->only || rle_options_selects(j->options->only, name);
+    if (has_kernel(j->profile, RL_KIND_REGION, name) || !is_included(j, name) || !asked_for)
         return RL_OK;
     RL_TRY(rl_profile_add(j->profile, RL_KIND_REGION, name, &kernel, err));
     if (counted)
@@ -297,6 +325,9 @@ static enum rl_status add_program(struct join *j, struct rl_error *err)
                           &kernel, err));
     kernel->time_s = profile->elapsed_s;
     kernel->threads = profile->threads;
+    if (in->tally && j->options->only)
+        return rl_missing_add(&kernel->missing, "flop", "only the regions asked for were looked at",
+                              err);
     return in->tally ? copy_counts(&in->tally->program, kernel, err) : RL_OK;
 }
 
@@ -364,10 +395,15 @@ enum rl_status rl_profile_join(const struct rl_profile_inputs *inputs,
         return rl_fail(err, RL_EINVAL, "no run to make a profile from");
     RL_TRY(place_new(inputs->tally, NULL, &j.places, err));
     enum rl_status status = add_program(&j, err);
-    if (status == RL_OK && options->regions)
+    if (status == RL_OK && options->regions && !options->n_function)
         status = add_regions(&j, err);
     if (status == RL_OK && (options->functions || options->loops))
         status = join_units(&j, err);
+    if (status == RL_OK && (options->only || options->n_function) && profile->n_kernel == 1)
+        status = rl_profile_note(profile, err, "%s",
+                                 options->only
+                                     ? "no region of that name was entered"
+                                     : "no function of that name took enough time or operations");
     free(j.functions.of);
     free(j.loops.of);
     place_release(&j.places);

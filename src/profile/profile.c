@@ -152,7 +152,7 @@ static enum rl_status miss_counts(struct session *s, const char *why, struct rl_
 static enum rl_status read_counts(struct session *s, const char *const *file, size_t n,
                                   struct rl_error *err)
 {
-    struct rl_tally_options options = {.loops = s->options->loops};
+    struct rl_tally_options options = {.loops = s->options->loops, .only = s->options->only};
     struct rl_tally_traffic traffic;
     if (s->counting.traffic) {
         rl_tally_traffic_of(s->counting.traffic, s->counting.n_levels, &traffic);
@@ -201,6 +201,7 @@ static enum rl_status count(struct session *s, struct rl_error *err)
         .launcher = o->launcher,
         .markers = uses_regions(s) ? o->preload : NULL,
         .traffic = o->traffic,
+        .only = o->only,
         .machine = o->machine,
         .scratch_dir = o->scratch_dir,
         .discard_output = s->n_samples > 0,

@@ -42,14 +42,18 @@ struct rl_profile_options {
     enum rl_profile_count count;
     enum rl_profile_traffic traffic;
     enum rl_sample_method sampling;
-    unsigned rate_hz;     /**< 0: the method's default */
-    unsigned repeats;     /**< native runs; 0: 1 */
-    bool single_pass;     /**< one run only: time comes from the counting run */
-    bool times_follow;    /**< times come from elsewhere: nothing is said of this run's */
-    bool functions;       /**< a kernel for each function */
-    bool loops;           /**< a kernel for each loop */
-    bool regions;         /**< a kernel for each marked region */
-    const char *include;  /**< glob on kernel names; NULL: all */
+    unsigned rate_hz;    /**< 0: the method's default */
+    unsigned repeats;    /**< native runs; 0: 1 */
+    bool single_pass;    /**< one run only: time comes from the counting run */
+    bool times_follow;   /**< times come from elsewhere: nothing is said of this run's */
+    bool functions;      /**< a kernel for each function */
+    bool loops;          /**< a kernel for each loop */
+    bool regions;        /**< a kernel for each marked region */
+    const char *include; /**< glob on kernel names; NULL: all */
+    const char *only;    /**< see struct rl_tally_options; NULL: all of the program */
+    /** [n_function] globs: no functions but these, no loops but theirs; 0: all. */
+    const char *const *function;
+    size_t n_function;
     double min_share;     /**< kernels below this part of the time are left out; 0: none */
     const char *preload;  /**< path of librooflinesample.so; NULL: none */
     const char *engine;   /**< path of libroofline-engine.so; NULL: none */

@@ -66,7 +66,7 @@ struct rl_tally {
     size_t n_line;
     struct rl_tally_region *region;
     size_t n_region;
-    struct rl_kernel program; /**< everything counted */
+    struct rl_kernel program; /**< everything counted, or asked for */
     double uncounted_share;   /**< part of the work known to be missing; 0 when complete */
     bool any_process_failed;  /**< a process ran on uncounted, or was ended by the engine */
     char **note;              /**< [n_note] sentences a reader must know */
@@ -104,8 +104,11 @@ void rl_tally_traffic_of(const struct rl_simulation *simulation, uint32_t n_leve
                          struct rl_tally_traffic *ret);
 
 struct rl_tally_options {
-    bool loops;                             /**< find loops */
-    bool lines;                             /**< sum by source line */
+    bool loops; /**< find loops */
+    bool lines; /**< sum by source line */
+    /** Patterns of region names, with a newline between them (see rle_options_selects): count and
+     * name what ran in these only. NULL: all. */
+    const char *only;
     const char *debug_dir;                  /**< NULL: /usr/lib/debug */
     const struct rl_tally_traffic *traffic; /**< NULL: only what the core asks for is known */
 };

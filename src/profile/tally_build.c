@@ -1,5 +1,6 @@
 #include "base/array.h"
 #include "base/error.h"
+#include "count/engine/options.h"
 #include "count/engine/result_format.h"
 #include "decode/chain.h"
 #include "decode/flow.h"
@@ -18,6 +19,7 @@ struct builder {
     struct rl_tally *tally;
     struct code code;
     bool loops, lines;
+    const char *only;
     struct rl_tally_unit *loop; /* [n_loop] parents are indices here until all are known */
     size_t n_loop;
     double executed_bytes; /* of code, over everything: what a function's share is of */
@@ -403,11 +405,17 @@ static enum rl_status sum_region(const struct rl_result *result, uint32_t r, str
     return RL_OK;
 }
 
+static bool is_asked_for(const struct builder *b, const char *name)
+{
+    return !b->only || rle_options_selects(b->only, name);
+}
+
 static enum rl_status tally_regions(struct builder *b, struct rl_error *err)
 {
     for (size_t i = 0; i < b->code.n_result; i++)
         for (uint32_t r = 0; r < b->code.result[i].n_regions; r++)
-            if (!need_region(b->tally, b->code.result[i].regions[r].name))
+            if (is_asked_for(b, b->code.result[i].regions[r].name) &&
+                !need_region(b->tally, b->code.result[i].regions[r].name))
                 return no_memory(err);
     for (size_t k = 0; k < b->tally->n_region; k++) {
         struct rl_tally_region *region = &b->tally->region[k];
@@ -538,12 +546,12 @@ static enum rl_status build(struct builder *b, const char *const *file, size_t n
                             const char *debug_dir, const struct rl_tally_traffic *traffic,
                             struct rl_error *err)
 {
-    RL_TRY(code_load(file, n_file, debug_dir, b->tally, &b->code, err));
+    RL_TRY(code_load(file, n_file, b->only, debug_dir, b->tally, &b->code, err));
     RL_TRY(tally_functions(b, err));
     RL_TRY(append_loops(b, err));
     RL_TRY(tally_regions(b, err));
     RL_TRY(finish(b, err));
-    return traffic ? tally_traffic_add(b->tally, &b->code, traffic, err) : RL_OK;
+    return traffic ? tally_traffic_add(b->tally, &b->code, traffic, b->only != NULL, err) : RL_OK;
 }
 
 enum rl_status rl_tally_build(const char *const *file, size_t n_file,
@@ -553,7 +561,8 @@ enum rl_status rl_tally_build(const char *const *file, size_t n_file,
     struct rl_tally tally = {0};
     struct builder b = {.tally = &tally,
                         .loops = options ? options->loops : true,
-                        .lines = options && options->lines};
+                        .lines = options && options->lines,
+                        .only = options ? options->only : NULL};
     enum rl_status status = build(&b, file, n_file, options ? options->debug_dir : NULL,
                                   options ? options->traffic : NULL, err);
     for (size_t i = 0; i < b.n_loop; i++)

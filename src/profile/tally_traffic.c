@@ -153,15 +153,20 @@ static bool touches_memory(const struct rl_kernel *kernel)
     return kernel->load_bytes.value > 0 || kernel->store_bytes.value > 0 || kernel->missing.n > 0;
 }
 
-static enum rl_status fill_all(struct rl_tally *tally, const struct accounts *a,
+static enum rl_status fill_all(struct rl_tally *tally, const struct accounts *a, bool restricted,
                                struct rl_error *err)
 {
     for (size_t i = 0; i < tally->n_unit; i++)
         if (touches_memory(&tally->unit[i].kernel))
             RL_TRY(fill_kernel(a, i, &tally->unit[i].kernel, err));
-    for (size_t i = 0; i < tally->n_region; i++)
+    bool is_one = restricted && tally->n_region == 1;
+    if (is_one)
+        RL_TRY(fill_kernel(a, tally->n_unit, &tally->region[0].kernel, err));
+    for (size_t i = 0; i < tally->n_region && !is_one; i++)
         RL_TRY(rl_missing_add(&tally->region[i].kernel.missing, "bytes",
-                              "traffic is simulated by code, not by region", err));
+                              "traffic is simulated by code, not by region; --only with the name "
+                              "of this region alone tells its traffic",
+                              err));
     return fill_kernel(a, tally->n_unit, &tally->program, err);
 }
 
@@ -184,7 +189,8 @@ static enum rl_status note_quality(struct rl_tally *tally, const struct rl_tally
 }
 
 enum rl_status tally_traffic_add(struct rl_tally *tally, const struct code *code,
-                                 const struct rl_tally_traffic *traffic, struct rl_error *err)
+                                 const struct rl_tally_traffic *traffic, bool restricted,
+                                 struct rl_error *err)
 {
     struct accounts a = {.traffic = traffic};
     a.flow = calloc((tally->n_unit + 1) * (size_t)traffic->n_flows + 1, sizeof *a.flow);
@@ -192,7 +198,7 @@ enum rl_status tally_traffic_add(struct rl_tally *tally, const struct code *code
         return no_memory(err);
     enum rl_status status = add_rows(tally, code, &a, err);
     if (!status)
-        status = fill_all(tally, &a, err);
+        status = fill_all(tally, &a, restricted, err);
     if (!status)
         status = note_quality(tally, traffic, err);
     free(a.flow);

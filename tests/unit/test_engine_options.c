@@ -11,7 +11,7 @@ static void what_is_formatted_is_parsed_back(void **state)
 {
     (void)state;
     struct rle_options in = {0}, out = {0};
-    char text[RLE_OUTPUT_MAX + 128];
+    char text[RLE_OPTIONS_TEXT_MAX];
     rle_options_default(&in);
     in.mode = RLE_MODE_TRAFFIC;
     in.max_blocks = 7;
@@ -19,6 +19,7 @@ static void what_is_formatted_is_parsed_back(void **state)
     in.jit_native = true;
     in.sample_seed = 4000000000u;
     in.channel = 9;
+    strcpy(in.only, "solve, 100%\nC\xc3\xa9line*");
     strcpy(in.output, "/tmp/with,comma=and blank");
     size_t length = rle_options_format(&in, text, sizeof(text));
     assert_true(length > 0);
@@ -46,6 +47,21 @@ static void left_out_keys_keep_their_default(void **state)
     assert_true(options.follow);
 }
 
+static void patterns_select_whole_names(void **state)
+{
+    (void)state;
+    assert_true(rle_options_selects("solve", "solve"));
+    assert_false(rle_options_selects("solve", "solver"));
+    assert_false(rle_options_selects("solver", "solve"));
+    assert_true(rle_options_selects("init\nsol?e", "solve"));
+    assert_true(rle_options_selects("*mv*", "spmv/2"));
+    assert_true(rle_options_selects("a*b*c", "a-b-b-c"));
+    assert_false(rle_options_selects("a*b*c", "a-b-b-d"));
+    assert_true(rle_options_selects("*", "anything"));
+    assert_false(rle_options_selects("", "anything"));
+    assert_false(rle_options_selects("in*\n*ve", "vector"));
+}
+
 static void nonsense_is_refused(void **state)
 {
     (void)state;
@@ -58,6 +74,9 @@ static void nonsense_is_refused(void **state)
         "blocks=33,output=x",
         "colour=1,output=x",
         "follow=2,output=x",
+        "only=%,output=x",
+        "only=%0G,output=x",
+        "only=%00,output=x",
         "sample=99999999999,output=x",
         "mode=counts,output=x",
         "jit=nat,output=x",
@@ -77,6 +96,7 @@ int main(void)
         cmocka_unit_test(what_is_formatted_is_parsed_back),
         cmocka_unit_test(a_buffer_that_is_too_small_is_refused),
         cmocka_unit_test(left_out_keys_keep_their_default),
+        cmocka_unit_test(patterns_select_whole_names),
         cmocka_unit_test(nonsense_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -291,6 +291,18 @@ static void regions_include_those_nested_in_them(void **state)
     assert_true(tally.region[0].kernel.calls.value == 6);
     assert_true(rl_kernel_flop(&tally.program).value == (1 + 2 + 4 + 8) * flop);
     rl_tally_release(&tally);
+    /* Asked for alone, the inner region and what is nested in it is all there is. */
+    build(f, &image, &(struct rl_tally_options){.loops = true, .only = "other\nsol*"}, &tally);
+    assert_int_equal(tally.n_region, 1);
+    assert_string_equal(tally.region[0].name, "solve");
+    assert_true(rl_kernel_flop(&tally.program).value == (4 + 8) * flop);
+    assert_true(rl_kernel_flop(&unit_named(&tally, "rl_test_kernel")->kernel).value ==
+                (4 + 8) * flop);
+    rl_tally_release(&tally);
+    build(f, &image, &(struct rl_tally_options){.only = "none"}, &tally);
+    assert_int_equal(tally.n_region, 0);
+    assert_int_equal(tally.n_unit, 0);
+    rl_tally_release(&tally);
 }
 
 static void masks_and_string_instructions_are_pointed_out(void **state)

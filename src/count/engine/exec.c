@@ -13,7 +13,7 @@ enum {
     ARGUMENTS_MAX = 1 << 20,
     OWN_ARGUMENTS = 4, /* launcher, engine, options, file */
     PATH_BYTES = 4096,
-    TEXT_BYTES = 2 * RLE_OUTPUT_MAX + 256,
+    TEXT_BYTES = RLE_OUTPUT_MAX + RLE_OPTIONS_TEXT_MAX,
 };
 
 /* The loader that honours LD_PRELOAD and passes arguments to constructors. */

@@ -66,6 +66,9 @@ struct rle_instrument {
     void (*thread_end)(void *area, uint32_t slot);
     /** In the child of a fork, for its only thread: drop what belongs to the parent. */
     void (*fork_child)(void *area, uint32_t slot);
+    /** Whether what a thread does from now on is to be noted; called with the engine's lock held,
+     * from whatever thread. May be NULL. */
+    void (*select)(void *area, bool wanted);
     /** Emitted code called out (rle_emit_callout). */
     void (*callout)(void *area);
 };

@@ -15,6 +15,8 @@ void rle_options_default(struct rle_options *options)
     options->sample_seed = 1;
     options->reader = 0;
     options->channel = 0;
+    for (unsigned i = 0; i < RLE_ONLY_MAX; i++)
+        options->only[i] = '\0';
     for (unsigned i = 0; i < RLE_OUTPUT_MAX; i++)
         options->output[i] = '\0';
 }
@@ -79,6 +81,31 @@ static bool read_output(const char *text, char *output)
     return n > 0;
 }
 
+static int digit_of(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+static bool read_only(const char *text, char *only)
+{
+    unsigned n = 0;
+    for (; *text && *text != ','; n++) {
+        if (n == RLE_ONLY_MAX - 1)
+            return false;
+        only[n] = *text++;
+        if (only[n] != '%')
+            continue;
+        int high = digit_of(text[0]);
+        int low = high < 0 ? -1 : digit_of(text[1]);
+        if (low < 0 || high + low == 0)
+            return false;
+        only[n] = (char)(high * 16 + low);
+        text += 2;
+    }
+    only[n] = '\0';
+    return true;
+}
+
 static bool read_pair(const char *text, struct rle_options *options)
 {
     const char *value;
@@ -99,6 +126,8 @@ static bool read_pair(const char *text, struct rle_options *options)
         return read_number(value, &options->reader);
     if ((value = after(text, "channel=")))
         return read_number(value, &options->channel);
+    if ((value = after(text, "only=")))
+        return read_only(value, options->only);
     return false;
 }
 
@@ -146,6 +175,16 @@ static void put_number(struct writer *w, uint32_t value)
     put(w, digits + at);
 }
 
+static void put_only(struct writer *w, const char *only)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    for (; *only; only++) {
+        char plain[] = {*only, '\0'};
+        char coded[] = {'%', digits[(unsigned char)*only >> 4], digits[*only & 15], '\0'};
+        put(w, *only == ',' || *only == '%' || *only == '\n' ? coded : plain);
+    }
+}
+
 size_t rle_options_format(const struct rle_options *options, char *text, size_t size)
 {
     struct writer w = {text, size, 0};
@@ -161,10 +200,50 @@ size_t rle_options_format(const struct rle_options *options, char *text, size_t 
     put_number(&w, options->reader);
     put(&w, ",channel=");
     put_number(&w, options->channel);
+    if (options->only[0]) {
+        put(&w, ",only=");
+        put_only(&w, options->only);
+    }
     put(&w, ",output=");
     put(&w, options->output);
     if (w.length >= size)
         return 0;
     text[w.length] = '\0';
     return w.length;
+}
+
+/* From the last star on everything may be tried again one character later. */
+static bool matches(const char *pattern, const char *end, const char *name)
+{
+    const char *star = NULL, *retry = NULL;
+    while (*name) {
+        if (pattern < end && *pattern == '*') {
+            star = ++pattern;
+            retry = name;
+        } else if (pattern < end && (*pattern == '?' || *pattern == *name)) {
+            pattern++;
+            name++;
+        } else if (star) {
+            pattern = star;
+            name = ++retry;
+        } else {
+            return false;
+        }
+    }
+    while (pattern < end && *pattern == '*')
+        pattern++;
+    return pattern == end;
+}
+
+bool rle_options_selects(const char *patterns, const char *name)
+{
+    while (*patterns) {
+        const char *end = patterns;
+        while (*end && *end != '\n')
+            end++;
+        if (matches(patterns, end, name))
+            return true;
+        patterns = *end ? end + 1 : end;
+    }
+    return false;
 }

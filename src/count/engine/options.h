@@ -20,6 +20,12 @@
 
 #define RLE_OUTPUT_MAX 512
 
+/** Bytes of the names that `only` may hold. */
+#define RLE_ONLY_MAX 256
+
+/** Bytes that rle_options_format may need. */
+#define RLE_OPTIONS_TEXT_MAX (RLE_OUTPUT_MAX + 3 * RLE_ONLY_MAX + 256)
+
 enum rle_mode {
     RLE_MODE_COUNT = 0,     /**< exact execution counts; the default */
     RLE_MODE_TRANSLATE = 1, /**< run translated without counting, to measure its cost alone */
@@ -43,6 +49,10 @@ struct rle_options {
      * trace_format.h, and its descriptor there. Opened through /proc, so nothing is inherited. */
     uint32_t reader;
     uint32_t channel;
+    /** Key `only`, for the traffic modes: patterns of region names, with a newline between them;
+     * accesses outside these regions are not handed on. Empty: all are. In the variable, commas,
+     * newlines and percent signs are written %XX. */
+    char only[RLE_ONLY_MAX];
     /** Result files are PREFIX.PID.SEQ, decimal; SEQ counts programs a process runs by exec. */
     char output[RLE_OUTPUT_MAX];
 };
@@ -67,5 +77,13 @@ bool rle_options_parse(const char *text, struct rle_options *options);
  * @return length without the terminator; 0 if `size` is too small.
  */
 size_t rle_options_format(const struct rle_options *options, char *text, size_t size);
+
+/**
+ * Is a region among those that `only` names?
+ *
+ * @param patterns  as in struct rle_options; * stands for anything, ? for one character.
+ * @param name      terminated.
+ */
+bool rle_options_selects(const char *patterns, const char *name);
 
 #endif

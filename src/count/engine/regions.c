@@ -101,6 +101,35 @@ static void account_all_concerned(struct rle_thread *thread)
     }
 }
 
+/* Is a region, or one around it, among those that were asked for? */
+static bool is_selected(uint32_t region)
+{
+    while (region) {
+        const struct rle_result_region *r = rle_result_record(RLE_SECTION_REGIONS, region - 1);
+        if (rle_options_selects(rle_engine.options.only,
+                                rle_result_record(RLE_SECTION_STRINGS, r->name)))
+            return true;
+        region = r->parent == RLE_NONE ? OUTSIDE : r->parent + 1;
+    }
+    return false;
+}
+
+void rle_regions_select(struct rle_thread *thread)
+{
+    if (rle_engine.options.only[0] && rle_engine.instrument->select)
+        rle_engine.instrument->select((char *)thread + RLE_TB_INSTRUMENT,
+                                      is_selected(current(thread)));
+}
+
+static void select_all_concerned(struct rle_thread *thread)
+{
+    for (uint32_t i = 0; i < rle_engine.n_threads; i++) {
+        struct rle_thread *t = rle_engine.threads[i];
+        if (t == thread || (thread->slot == 0 && t->in_use && !innermost(t)))
+            rle_regions_select(t);
+    }
+}
+
 /* Number of the region `name` inside `parent`; OUTSIDE if there is no room for it. */
 static uint32_t region_named(const char *name, uint32_t parent)
 {
@@ -182,6 +211,7 @@ void rle_region_event(struct rle_thread *thread, uint32_t mark, const char *name
             begin(thread, text);
         else
             end(thread, named ? text : NULL);
+        select_all_concerned(thread);
     }
     rle_unlock(&rle_engine.lock);
 }

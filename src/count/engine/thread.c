@@ -136,6 +136,9 @@ void rle_thread_begin(struct rle_thread *thread)
     rle_sys3(SYS_sigaltstack, (long)&stack, 0, 0);
     if (rle_engine.instrument->thread_begin)
         rle_engine.instrument->thread_begin((char *)thread + RLE_TB_INSTRUMENT, thread->slot);
+    rle_lock(&rle_engine.lock);
+    rle_regions_select(thread);
+    rle_unlock(&rle_engine.lock);
 }
 
 void rle_threads_after_fork(struct rle_thread *survivor)

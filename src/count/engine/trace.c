@@ -184,8 +184,23 @@ static void begin_slot(void *area, uint32_t thread)
     slot->thread = thread;
     forget_last(slot);
     rle_trace_begin(slot, ring);
+    slot->paused = rle_engine.options.only[0] != '\0';
     rle_trace_want(slot, __atomic_load_n(&header->classes, __ATOMIC_ACQUIRE));
     rle_trace_set_state(&header->slot_state[index], RLE_TRACE_IN_USE);
+}
+
+/* Table and switch are changed in an order that leaves them in step with the reader's changes. */
+static void select_thread(void *area, bool wanted)
+{
+    struct rle_trace_slot *slot = area;
+    uint64_t classes;
+    if (slot->deaf || slot->paused == !wanted)
+        return;
+    __atomic_store_n(&slot->paused, !wanted, __ATOMIC_SEQ_CST);
+    do {
+        classes = __atomic_load_n(&trace.header->classes, __ATOMIC_SEQ_CST);
+        rle_trace_want(slot, classes);
+    } while (__atomic_load_n(&trace.header->classes, __ATOMIC_SEQ_CST) != classes);
 }
 
 static void thread_end(void *area, uint32_t thread)
@@ -300,7 +315,7 @@ static void string_operands(const struct rle_thread *thread, struct rle_trace_sl
 {
     uint64_t at_rsi = slot->staged[1] >> 32;
     uint64_t at_rdi = (uint32_t)slot->staged[1];
-    if (count == 0)
+    if (count == 0 || slot->paused)
         return;
     forget_last(slot);
     if (at_rsi)
@@ -346,7 +361,7 @@ static void gather(struct rle_trace_slot *slot)
 {
     struct rle_trace_gather g;
     __builtin_memcpy(&g, &slot->staged[3], sizeof(g));
-    bool all = trace.header->full;
+    bool all = trace.header->full && !slot->paused;
     for (unsigned i = 0; i < g.count; i++) {
         uint64_t at = slot->staged[2] + (uint64_t)(index_at(slot, g, i) * g.scale);
         bool wanted = slot->wanted[0][at >> RLE_TRACE_GRAIN_SHIFT & (RLE_TRACE_GRAINS - 1)];
@@ -381,6 +396,7 @@ const struct rle_instrument rle_instrument_sampled = {
     .thread_begin = begin_slot,
     .thread_end = thread_end,
     .fork_child = fork_child,
+    .select = select_thread,
     .callout = callout,
 };
 
@@ -392,5 +408,6 @@ const struct rle_instrument rle_instrument_full = {
     .thread_begin = begin_slot,
     .thread_end = thread_end,
     .fork_child = fork_child,
+    .select = select_thread,
     .callout = callout,
 };

@@ -141,6 +141,7 @@ struct rle_trace_slot {
     uint32_t process; /**< index of its process area */
     uint32_t thread;  /**< engine's slot number of the thread */
     uint32_t deaf;    /**< 1: the reader is gone, records are thrown away */
+    uint32_t paused;  /**< 1: the thread is where nothing is to be recorded */
     uint64_t waits;   /**< times the ring was full */
     /* Written by the reader. */
     _Alignas(64) uint64_t tail; /**< bytes read since the slot was taken */
@@ -320,11 +321,7 @@ static inline bool rle_trace_release(struct rle_trace_slot *slot, uint64_t n)
     return true;
 }
 
-/**
- * Say which lines a thread shall record: those whose number modulo RLE_TRACE_CLASSES has its bit
- * set. May be called at any time; records already in the ring were chosen before.
- */
-static inline void rle_trace_want(struct rle_trace_slot *slot, uint64_t classes)
+static inline void rle_trace_set_wanted(struct rle_trace_slot *slot, uint64_t classes)
 {
     static const unsigned width[RLE_TRACE_WIDTHS] = {16, 64, RLE_TRACE_WIDTH_MAX};
     __atomic_store_n(&slot->classes, classes, __ATOMIC_RELAXED);
@@ -339,6 +336,21 @@ static inline void rle_trace_want(struct rle_trace_slot *slot, uint64_t classes)
             any = any ? sizeof(struct rle_trace_record) : 0;
             __atomic_store_n(&slot->wanted[w][grain], any, __ATOMIC_RELAXED);
         }
+}
+
+/**
+ * Say which lines a thread shall record: those whose number modulo RLE_TRACE_CLASSES has its bit
+ * set; none while it is paused. May be called at any time; records already in the ring were chosen
+ * before. Reader and writer may do so at once: who comes last sees what the other changed.
+ */
+static inline void rle_trace_want(struct rle_trace_slot *slot, uint64_t classes)
+{
+    uint32_t paused;
+    do {
+        paused = __atomic_load_n(&slot->paused, __ATOMIC_SEQ_CST);
+        rle_trace_set_wanted(slot, paused ? 0 : classes);
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    } while (__atomic_load_n(&slot->paused, __ATOMIC_SEQ_CST) != paused);
 }
 
 #endif
