@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* CHOLMOD, loaded when a file is read: it pulls in a BLAS, which starts threads of its own in every
  * program that is linked with it, measured ones included. */
@@ -208,6 +209,9 @@ enum rl_status rl_mtx_read(const char *path, uint64_t max_bytes, struct rl_mtx *
 {
     char *text;
     size_t size;
+    struct stat st;
+    if (stat(path, &st) == 0 && (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode))) /* may never end */
+        return rl_fail(err, RL_EDATA, "%s: is a device, not a Matrix Market file", path);
     RL_TRY(rl_file_read(path, max_bytes, &text, &size, err));
     enum rl_status status = rl_mtx_parse(text, size, path, max_bytes, ret_matrix, err);
     free(text);
