@@ -45,6 +45,10 @@ void record_rows(struct record_options *o, struct rl_option rows[RECORD_ROWS])
         {RL_OPT_UINT, "repeat", 'r', "N", "timed runs, for the spread (default 1)", &o->repeats, 1,
          1000},
         {RL_OPT_FLAG, "single-pass", 0, NULL, "run the program once only", &o->single_pass, 0, 0},
+        {RL_OPT_FLAG, "follow-children", 0, NULL, "with the programs it starts (default)",
+         &o->follow, 0, 0},
+        {RL_OPT_FLAG, "no-follow-children", 0, NULL, "without the programs it starts",
+         &o->no_follow, 0, 0},
         {RL_OPT_FLAG, "functions", 0, NULL, "kernels are functions", &o->functions, 0, 0},
         {RL_OPT_FLAG, "loops", 0, NULL, "kernels are loops", &o->loops, 0, 0},
         {RL_OPT_FLAG, "regions", 0, NULL, "kernels are marked regions", &o->regions, 0, 0},
@@ -194,6 +198,8 @@ enum rl_status record_check_words(struct record_options *options, struct rl_erro
 {
     struct rl_profile_options ignored;
     RL_TRY(join_names(options, err));
+    if (options->follow && options->no_follow)
+        return rl_fail(err, RL_EINVAL, "--follow-children and --no-follow-children");
     if (options->only.n && options->pid)
         return rl_fail(err, RL_EINVAL,
                        "--only and --pid: regions of a running process are not seen");
@@ -264,6 +270,7 @@ static void fill(const struct record_options *o, struct rl_profile_options *how)
     how->rate_hz = (unsigned)o->rate_hz;
     how->repeats = (unsigned)o->repeats;
     how->single_pass = o->single_pass;
+    how->no_follow = o->no_follow;
     how->times_follow = o->times != NULL;
     how->include = o->include;
     how->min_share = o->min_share / 100;

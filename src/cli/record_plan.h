@@ -14,6 +14,7 @@ struct record_options {
     char only_text[RLE_ONLY_MAX]; /**< all of `only`, as the profile wants them */
     uint64_t rate_hz, repeats;
     bool single_pass;
+    bool follow, no_follow;         /**< programs that the program starts; neither given: follow */
     bool functions, loops, regions; /**< none given: all */
     double min_share;               /**< per cent */
     uint64_t pid;                   /**< record: attach; 0: run a command */
@@ -23,7 +24,7 @@ struct record_options {
 };
 
 /** Rows that both commands have; the array is static per call site's options. */
-enum { RECORD_ROWS = 15 };
+enum { RECORD_ROWS = 17 };
 void record_rows(struct record_options *options, struct rl_option rows[RECORD_ROWS]);
 
 struct record_options record_options_default(void);

@@ -130,6 +130,7 @@ static enum rl_status engine_options(const struct counting *c, const struct coun
 {
     struct rle_options options;
     rle_options_default(&options);
+    options.follow = !o->no_follow;
     if (o->only && strlen(o->only) < sizeof options.only)
         strcpy(options.only, o->only);
     if (c->traffic) {
@@ -271,6 +272,12 @@ static enum rl_status watch(struct rl_child *child, const struct counting_option
     return RL_OK;
 }
 
+/* By process number, whatever order the folder has. */
+static int compare_files(const void *a, const void *b)
+{
+    return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
 static enum rl_status list_results(struct counting *c, struct rl_error *err)
 {
     DIR *dir = opendir(c->scratch.path);
@@ -285,6 +292,8 @@ static enum rl_status list_results(struct counting *c, struct rl_error *err)
             status = no_memory(err);
     }
     closedir(dir);
+    if (c->n_file)
+        qsort(c->file, c->n_file, sizeof *c->file, compare_files);
     return status;
 }
 

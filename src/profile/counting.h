@@ -29,6 +29,7 @@ struct counting_options {
      */
     const char *markers;
     enum rl_profile_traffic traffic;
+    bool no_follow;   /**< programs started by exec run on uncounted */
     const char *only; /**< traffic is followed in these regions; as in struct rl_tally_options */
     const struct rl_machine *machine; /**< whose caches are simulated; NULL: none can be */
     const char *scratch_dir;

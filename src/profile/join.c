@@ -346,6 +346,29 @@ static enum rl_status group_runs(struct join *j, uint32_t **group, struct times 
     return RL_OK;
 }
 
+/* Is it the program itself, or one of its forks that is still the same program? */
+static bool is_own(const struct rl_samples *s, uint32_t process)
+{
+    for (size_t steps = 0; process != 0 && steps < s->n_process; steps++) {
+        const struct rl_sample_process *p = &s->process[process];
+        uint32_t parent = 0;
+        if (p->was_execed)
+            return false;
+        for (uint32_t i = 0; i < process; i++)
+            if (s->process[i].pid == p->parent_pid)
+                parent = i;
+        process = parent;
+    }
+    return true;
+}
+
+static void leave_out_children(const struct rl_samples *s, uint32_t *function, uint32_t *loop)
+{
+    for (size_t i = 0; i < s->n_bucket; i++)
+        if (!is_own(s, s->thread[s->bucket[i].thread].process))
+            function[i] = loop[i] = RL_SAMPLE_NO_GROUP;
+}
+
 /* All runs are placed first: each may find functions that the others did not sample. */
 static enum rl_status measure_units(struct join *j, uint32_t **function, uint32_t **loop,
                                     struct rl_error *err)
@@ -357,6 +380,8 @@ static enum rl_status measure_units(struct join *j, uint32_t **function, uint32_
         if (!function[r] || !loop[r])
             return no_memory(err);
         RL_TRY(place_buckets(&j->places, samples, function[r], loop[r], err));
+        if (j->options->no_follow)
+            leave_out_children(samples, function[r], loop[r]);
     }
     RL_TRY(group_runs(j, function, &j->functions, err));
     return group_runs(j, loop, &j->loops, err);
@@ -404,6 +429,9 @@ enum rl_status rl_profile_join(const struct rl_profile_inputs *inputs,
                                  options->only
                                      ? "no region of that name was entered"
                                      : "no function of that name took enough time or operations");
+    if (status == RL_OK && options->no_follow)
+        status = rl_profile_note(profile, err,
+                                 "programs that the program started are left out, as asked");
     free(j.functions.of);
     free(j.loops.of);
     place_release(&j.places);

@@ -201,6 +201,7 @@ static enum rl_status count(struct session *s, struct rl_error *err)
         .launcher = o->launcher,
         .markers = uses_regions(s) ? o->preload : NULL,
         .traffic = o->traffic,
+        .no_follow = o->no_follow,
         .only = o->only,
         .machine = o->machine,
         .scratch_dir = o->scratch_dir,

@@ -50,6 +50,7 @@ struct rl_profile_options {
     bool loops;          /**< a kernel for each loop */
     bool regions;        /**< a kernel for each marked region */
     const char *include; /**< glob on kernel names; NULL: all */
+    bool no_follow;      /**< programs started by exec are neither counted nor timed */
     const char *only;    /**< see struct rl_tally_options; NULL: all of the program */
     /** [n_function] globs: no functions but these, no loops but theirs; 0: all. */
     const char *const *function;

@@ -119,6 +119,9 @@ static enum rl_status sum_pieces(const struct builder *b, struct function *f, st
 /* Functions below this part of all execution keep the place of their first instruction. */
 #define WORTH_A_LOOK 0.001
 
+/* Programs that are named. */
+#define MOST_NAMES 8
+
 static double executed_bytes(const struct builder *b, const struct code_piece *piece)
 {
     return (double)b->code.result[piece->result].pieces[piece->source].executions * piece->size;
@@ -453,7 +456,7 @@ static const char *reason_text(uint32_t reason)
     case RLE_UNCOUNTED_NATIVE:
         return "ran generated code uncounted";
     case RLE_UNCOUNTED_CHILD:
-        return "started a program that could not be followed";
+        return "started a program that was not counted";
     case RLE_UNCOUNTED_RUNTIME:
         return "was loaded uncounted";
     default:
@@ -504,6 +507,37 @@ static enum rl_status note_state(struct builder *b, const struct rl_result *resu
     return RL_OK;
 }
 
+/* How many processes ran which program, those of one name together. */
+static enum rl_status note_processes(const struct builder *b, struct rl_error *err)
+{
+    const size_t n = b->code.n_result;
+    const char *names[MOST_NAMES];
+    size_t count[MOST_NAMES] = {0}, n_name = 0, others = 0;
+    for (size_t i = 0; i < n && n > 1; i++) {
+        const char *slash = strrchr(b->code.result[i].arguments, '/');
+        const char *name = slash && slash[1] ? slash + 1 : b->code.result[i].arguments;
+        size_t k = 0;
+        while (k < n_name && strcmp(names[k], name) != 0)
+            k++;
+        if (k == MOST_NAMES) {
+            others++;
+            continue;
+        }
+        if (k == n_name)
+            names[n_name++] = name;
+        count[k]++;
+    }
+    char text[1024] = "";
+    size_t used = 0;
+    for (size_t k = 0; k < n_name && used < sizeof text; k++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%.64s (%zu)", k ? ", " : "",
+                                 names[k], count[k]);
+    if (others && used < sizeof text)
+        snprintf(text + used, sizeof text - used, ", others (%zu)", others);
+    return n > 1 ? tally_note(b->tally, err, "%zu process images were counted: %s", n, text)
+                 : RL_OK;
+}
+
 static enum rl_status note_sums(const struct builder *b, struct rl_error *err)
 {
     const struct sums *s = &b->program;
@@ -535,6 +569,7 @@ static enum rl_status finish(struct builder *b, struct rl_error *err)
     }
     if (uncounted_ns > 0)
         b->tally->uncounted_share = uncounted_ns / (counted_ns + uncounted_ns);
+    RL_TRY(note_processes(b, err));
     RL_TRY(note_sums(b, err));
     b->tally->program.kind = RL_KIND_PROGRAM;
     RL_TRY(rl_string_set(&b->tally->program.name, "program", err));
