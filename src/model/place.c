@@ -287,9 +287,9 @@ static void judge(struct rl_placement *place, bool has_flop, const struct rl_thr
         set_bound(place, RL_VERDICT_COMPUTE, compute->name);
     } else if (place->attained < limits->latency) {
         set_bound(place, RL_VERDICT_LATENCY, "latency");
-    } else if (!has_flop) {
+    } else if (!has_flop && top->is_memory) {
         set_bound(place, RL_VERDICT_NO_FLOP, "no-flop");
-    } else if (is_near_ridge(place, limits->near_ridge)) {
+    } else if (has_flop && is_near_ridge(place, limits->near_ridge)) {
         set_bound(place, RL_VERDICT_NEAR_RIDGE, "near-ridge");
     } else {
         set_bound(place, top->is_memory ? RL_VERDICT_MEMORY : RL_VERDICT_COMPUTE, top->name);

@@ -297,8 +297,8 @@ static void put_all(struct sheet *s, bool *gap)
         if (rl_report_is_mixed(s->page.report))
             rl_page_wrap(&s->page, 0, 0, "@N: on N threads, under the roof of N threads.");
     }
-    rl_page_reasons(&s->page, gap, s->n_row);
     rl_page_advice(&s->page, s->n_row);
+    rl_page_reasons(&s->page, gap, s->n_row);
     rl_page_notes(&s->page);
 }
 

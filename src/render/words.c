@@ -176,10 +176,17 @@ void rl_page_reasons(const struct page *page, const bool *gap, size_t n_row)
 
 /* ---- advice ---- */
 
+/* Calls of reference kernels are no parts of one run: each is told about, and none gains anything
+ * over all. */
+static bool stands_alone(const struct rl_row *row)
+{
+    return row->kernel->kind == RL_KIND_BENCH;
+}
+
 /* What following it would gain, here and over the whole run (Amdahl). */
 static void gain_text(const struct rl_row *row, double gain, char *dst, size_t n)
 {
-    double share = isfinite(row->time_share) ? row->time_share : 0;
+    double share = isfinite(row->time_share) && !stands_alone(row) ? row->time_share : 0;
     *dst = 0;
     if (!(gain > 1) || !isfinite(gain))
         return;
@@ -228,7 +235,8 @@ void rl_page_advice(const struct page *page, size_t n_row)
     size_t said = 0, left = 0;
     for (size_t i = 0; i < n_row; i++) {
         const struct rl_row *row = &page->report->row[i];
-        bool small = row->time_share > 0 && row->time_share < worth_a_sentence;
+        bool small =
+            !stands_alone(row) && row->time_share > 0 && row->time_share < worth_a_sentence;
         bool sums_up = row->kernel->kind == RL_KIND_PROGRAM && n_row > 1;
         if (row->n_advice == 0 || sums_up || only_says_unknown(row) ||
             repeats_its_function(page, i))

@@ -148,6 +148,25 @@ static void a_map_of_exp_is_bound_by_exp(void **state)
     rl_machine_release(&m);
 }
 
+/* 0.5e9 elem/s with libmvec and 0.45e9 calls in a second: 90 % of exp, while DRAM is used little.
+ */
+static void the_fastest_exp_at_its_limit_is_bound_by_exp_and_not_by_bandwidth(void **state)
+{
+    (void)state;
+    struct rl_machine m = test_machine();
+    struct rl_profile p = {0};
+    struct rl_kernel *k = add_kernel(&p, "exp", 1);
+    add_ops(k, RL_OP_SPECIAL, "libmvec", "exp", 0.45e9);
+    add_bytes(k, "DRAM", 1.6e9, 1.6e9);
+    struct rl_report r = build(&m, &p, NULL);
+    assert_string_equal(r.row[0].place.bound, "compute:fp64.exp");
+    assert_non_null(find_advice(&r.row[0], "compute.special"));
+    assert_null(find_advice(&r.row[0], "no-flop.bandwidth"));
+    rl_report_release(&r);
+    rl_profile_release(&p);
+    rl_machine_release(&m);
+}
+
 static void a_pointer_chase_names_dependent_loads(void **state)
 {
     (void)state;
@@ -252,6 +271,7 @@ int main(void)
         cmocka_unit_test(scalar_code_is_told_to_vectorise),
         cmocka_unit_test(a_rare_flop_between_other_work_is_no_cause_to_vectorise),
         cmocka_unit_test(a_map_of_exp_is_bound_by_exp),
+        cmocka_unit_test(the_fastest_exp_at_its_limit_is_bound_by_exp_and_not_by_bandwidth),
         cmocka_unit_test(a_pointer_chase_names_dependent_loads),
         cmocka_unit_test(a_copy_is_judged_on_bandwidth_and_says_so),
         cmocka_unit_test(rows_come_longest_first_and_can_be_selected),
