@@ -26,6 +26,9 @@
 #define PRELOAD BINARY_DIR "/src/sample/librooflinesample.so"
 /* A share may miss the truth by this, beside three standard deviations of sampling itself. */
 #define BIAS 0.01
+/* A turn of the program ends with a look at two clocks and its marker; at most, on a slow machine.
+ */
+#define READING_S 5e-6
 
 extern char **environ;
 
@@ -219,11 +222,14 @@ static void regions_are_timed(void **state)
     struct run run = run_shares(method_of(state), true, "-r", NULL);
     double total_s = 0;
     double time_s[N_FUNCTIONS] = {0};
+    uint64_t calls[N_FUNCTIONS] = {0};
     for (size_t i = 0; i < run.samples.n_region; i++) {
         const struct rl_sample_region *region = &run.samples.region[i];
         for (int k = 0; k < N_FUNCTIONS; k++) {
-            if (!strcmp(region->name, run.truth.name[k]))
-                time_s[k] += region->time_s;
+            if (strcmp(region->name, run.truth.name[k]) != 0)
+                continue;
+            time_s[k] += region->time_s;
+            calls[k] += region->calls;
         }
         assert_true(region->calls > 1);
         assert_int_equal(region->unended, 0);
@@ -231,9 +237,10 @@ static void regions_are_timed(void **state)
     }
     assert_int_equal(run.samples.n_region, N_FUNCTIONS);
     assert_int_equal(run.samples.n_region_wall, N_FUNCTIONS);
-    /* Wall time: no less than the CPU time inside, and together no more than the run took. */
+    /* Wall time: no less than the CPU time inside, but for the reading of clocks around it, and
+     * together no more than the run took. */
     for (int k = 0; k < N_FUNCTIONS; k++)
-        assert_true(time_s[k] > 0.95 * run.truth.cpu_s[k]);
+        assert_true(time_s[k] > 0.95 * run.truth.cpu_s[k] - (double)calls[k] * READING_S);
     assert_true(total_s <= run.samples.elapsed_s);
     rl_samples_release(&run.samples);
 }
@@ -292,7 +299,7 @@ static int run_without_perf(const char *preload, const char *scratch_dir,
 {
     struct rl_samples s = {0};
     struct rl_error err = {0};
-    const char *argv[] = {SHARES, "/dev/null", "-m", "50", NULL};
+    const char *argv[] = {SHARES, "/dev/null", "-m", "200", NULL};
     struct rl_sample_options o = {.preload = preload, .scratch_dir = scratch_dir, .regions = true};
     if (!refuse_perf())
         return 77;
@@ -300,7 +307,7 @@ static int run_without_perf(const char *preload, const char *scratch_dir,
         return 1;
     bool said = s.n_note && strstr(s.note[0], "refused");
     int result = s.method != expected ? 2 : !said ? 3 : s.wait_status ? 4 : 0;
-    if (expected == RL_SAMPLE_TIMER && s.sampled_s < 0.03)
+    if (expected == RL_SAMPLE_TIMER && s.sampled_s < 0.1)
         result = 5;
     rl_samples_release(&s);
     struct rl_error why = {0};
