@@ -148,9 +148,7 @@ static void go_deaf(struct rle_trace_slot *slot)
 {
     slot->deaf = 1;
     rle_trace_drop(slot);
-    for (unsigned w = 0; w < RLE_TRACE_WIDTHS; w++)
-        for (unsigned grain = 0; grain < RLE_TRACE_GRAINS; grain++)
-            slot->wanted[w][grain] = 0;
+    rle_trace_want(slot, 0);
 }
 
 static void forget_last(struct rle_trace_slot *slot)

@@ -75,11 +75,9 @@ struct rle_trace_cluster {
     uint8_t index;  /**< RLE_REG_NONE: none */
     uint8_t scale;
     bool thread_local_segment; /**< relative to the fs base */
-    bool unpredictable; /**< its address was loaded from memory: a branch on it would often be
-                             taken by surprise */
-    bool writes;        /**< some access of it stores */
-    bool always;        /**< must be recorded even if the line was the last one: atomic or
-                             non-temporal */
+    bool writes;               /**< some access of it stores */
+    bool always;               /**< must be recorded even if the line was the last one: atomic or
+                                    non-temporal */
 };
 
 struct rle_trace_plan {

@@ -44,14 +44,11 @@ enum { RECORD = sizeof(struct rle_trace_record) };
 
 static struct {
     struct rle_trace_plan plan;
-    unsigned next;    /* cluster of the plan */
-    uint32_t pending; /* full: bytes of records behind the cursor register */
-    /* Full: the resident register holds the cursor. Sampled: the first one is for addresses, and
-     * the second one the cursor, for records without a branch. */
-    bool in_order;
-    bool room_checked;  /* in this block … */
-    bool writes_cursor; /* … which moves the cursor register */
-    int has_bmi2;       /* 0 unknown, 1 yes, -1 no */
+    unsigned next;     /* cluster of the plan */
+    uint32_t pending;  /* full: bytes of records behind the cursor register */
+    bool in_order;     /* full: the resident register holds the cursor; sampled: addresses */
+    bool room_checked; /* in this block */
+    int has_bmi2;      /* 0 unknown, 1 yes, -1 no */
 } emission;
 
 static uint16_t bit(unsigned reg)
@@ -188,11 +185,19 @@ static void emit_address(struct rle_emit *e, unsigned reg, const struct rle_trac
     }
 }
 
-/* Where the table for a cluster's width begins; 0: no table is wide enough. */
+/* Is no table wide enough? */
+static bool is_too_wide(const struct rle_trace_cluster *c)
+{
+    return c->width > RLE_TRACE_WIDTH_MAX;
+}
+
+/* Where the table for a cluster's width begins. */
 static uint32_t table_of(const struct rle_trace_cluster *c)
 {
-    unsigned w = c->width <= 16 ? 0 : c->width <= 64 ? 1 : 2;
-    return c->width > RLE_TRACE_WIDTH_MAX ? 0 : AREA(wanted) + w * RLE_TRACE_GRAINS;
+    unsigned w = 0;
+    while (c->width > RLE_TRACE_WIDTH_LEAST << w)
+        w++;
+    return AREA(wanted) + w * RLE_TRACE_GRAINS;
 }
 
 /* ---- calls into the engine ---- */
@@ -210,7 +215,7 @@ static unsigned cursor_register(const struct rle_superblock *sb)
 {
     if (emission.in_order)
         return sb->n_resident ? sb->resident[0] : RLE_REG_NONE;
-    return sb->n_resident > 1 ? sb->resident[1] : RLE_REG_NONE;
+    return RLE_REG_NONE;
 }
 
 /* Let memory know the records behind the cursor register. */
@@ -289,15 +294,15 @@ static void emit_forget_all(struct rle_emit *e, const struct rle_trace_cluster *
     emit_forget(e, t, c->width - 1u);
 }
 
-/* A record: t is the address, the cursor is in `cursor`. Changes flags; returns the way taken at
- * the limit. */
-static rle_fixup emit_write(struct rle_emit *e, unsigned t, uint32_t site, unsigned cursor)
+/* A record: t is the address, the cursor is in rcx. Changes flags; returns the way taken at the
+ * limit. */
+static rle_fixup emit_write(struct rle_emit *e, unsigned t, uint32_t site)
 {
-    rle_emit_store(e, t, cursor, 0);
-    emit_store_imm(e, cursor, sizeof(uint64_t), site);
-    rle_emit_lea(e, cursor, cursor, RLE_REG_NONE, 0, RECORD);
-    rle_emit_store_tb(e, cursor, AREA(cursor));
-    rle_emit_alu_tb(e, RLE_CMP, true, cursor, AREA(limit));
+    rle_emit_store(e, t, RLE_RCX, 0);
+    emit_store_imm(e, RLE_RCX, sizeof(uint64_t), site);
+    rle_emit_lea(e, RLE_RCX, RLE_RCX, RLE_REG_NONE, 0, RECORD);
+    rle_emit_store_tb(e, RLE_RCX, AREA(cursor));
+    rle_emit_alu_tb(e, RLE_CMP, true, RLE_RCX, AREA(limit));
     return rle_emit_jcc(e, RLE_CC_AE);
 }
 
@@ -346,7 +351,7 @@ static void emit_filters(struct rle_emit *e, const struct rle_trace_cluster *c, 
 /* The cold part: what is wanted and new becomes a record. rcx has been saved and overwritten by the
  * hot part, or it has not; flags are free, or they are saved here. */
 static void emit_record(struct rle_emit *e, const struct rle_trace_cluster *c, rle_fixup from,
-                        unsigned t, unsigned cursor, bool rcx_saved, bool flags_free, uint64_t back)
+                        unsigned t, bool rcx_saved, bool flags_free, uint64_t back)
 {
     unsigned r2 = t == RLE_RDX ? RLE_RBX : RLE_RDX;
     struct ways ways = {.n_done = 0};
@@ -360,16 +365,15 @@ static void emit_record(struct rle_emit *e, const struct rle_trace_cluster *c, r
         rle_flags_save(e);
     emit_address(e, t, c);
     rle_emit_store_tb(e, r2, AREA(spill[1]));
-    bool filtered = !c->always && c->width <= RLE_TRACE_WIDTH_MAX;
+    bool filtered = !c->always && !is_too_wide(c);
     if (filtered)
         emit_filters(e, c, t, r2, &ways);
     if (!filtered || c->width > 1)
         emit_forget_all(e, c, t);
     if (ways.has_write)
         rle_emit_here(e, ways.write);
-    if (cursor == RLE_REG_NONE)
-        rle_emit_load_tb(e, RLE_RCX, AREA(cursor));
-    rle_fixup full = emit_write(e, t, c->site, cursor == RLE_REG_NONE ? RLE_RCX : cursor);
+    rle_emit_load_tb(e, RLE_RCX, AREA(cursor));
+    rle_fixup full = emit_write(e, t, c->site);
     uint64_t done = rle_emit_address(e);
     for (unsigned i = 0; i < ways.n_done; i++)
         rle_emit_here(e, ways.done[i]);
@@ -381,54 +385,35 @@ static void emit_record(struct rle_emit *e, const struct rle_trace_cluster *c, r
     rle_emit_patch(e, rle_emit_jmp(e), back);
     rle_emit_here(e, full);
     rle_trace_stage(e, RLE_TRACE_ROOM, 0);
-    call(e, cursor);
+    rle_emit_callout(e);
     rle_emit_patch(e, rle_emit_jmp(e), done);
     rle_emit_cold(e, false);
 }
 
-/* Flags stay as they are: the record is written in any case, and counts if the line is wanted. */
-static void emit_without_branch(struct rle_emit *e, const struct rle_trace_cluster *c, unsigned t,
-                                unsigned cursor, bool flags_free)
-{
-    emit_address(e, t, c);
-    rle_emit_store(e, t, cursor, 0);
-    emit_store_imm(e, cursor, sizeof(uint64_t), c->site);
-    if (flags_free)
-        rle_emit_shr(e, false, t, RLE_TRACE_GRAIN_SHIFT);
-    else
-        emit_rorx(e, t, RLE_TRACE_GRAIN_SHIFT);
-    emit_low_byte(e, t);
-    emit_table_byte(e, t, t, table_of(c));
-    rle_emit_lea(e, cursor, cursor, t, 1, 0);
-}
-
-static unsigned static_grain(const struct rle_trace_cluster *c)
+static uint32_t static_grain(const struct rle_trace_cluster *c)
 {
     return (uint64_t)c->low >> RLE_TRACE_GRAIN_SHIFT & (RLE_TRACE_GRAINS - 1);
 }
 
 /* Flags are free to change. */
-static void emit_test(struct rle_emit *e, const struct rle_trace_cluster *c, unsigned t,
-                      unsigned cursor)
+static void emit_test(struct rle_emit *e, const struct rle_trace_cluster *c, unsigned t)
 {
-    uint32_t table = table_of(c);
     if (is_static(c)) {
-        emit_cmp_table(e, RLE_REG_NONE, table + static_grain(c));
+        emit_cmp_table(e, RLE_REG_NONE, table_of(c) + static_grain(c));
     } else {
         emit_address(e, t, c);
         rle_emit_shr(e, false, t, RLE_TRACE_GRAIN_SHIFT);
         emit_low_byte(e, t);
-        emit_cmp_table(e, t, table);
+        emit_cmp_table(e, t, table_of(c));
     }
     rle_fixup wanted = rle_emit_jcc(e, RLE_CC_NE);
-    emit_record(e, c, wanted, t, cursor, false, true, rle_emit_address(e));
+    emit_record(e, c, wanted, t, false, true, rle_emit_address(e));
 }
 
 /* Flags stay as they are. */
 static void emit_test_without_flags(struct rle_emit *e, const struct rle_trace_cluster *c,
-                                    unsigned t, unsigned cursor)
+                                    unsigned t)
 {
-    uint32_t table = table_of(c);
     if (!is_static(c)) {
         emit_address(e, t, c);
         emit_rorx(e, t, RLE_TRACE_GRAIN_SHIFT);
@@ -436,13 +421,13 @@ static void emit_test_without_flags(struct rle_emit *e, const struct rle_trace_c
     }
     rle_emit_store_tb(e, RLE_RCX, AREA(spill[0]));
     if (is_static(c))
-        emit_table_byte(e, RLE_RCX, RLE_REG_NONE, table + static_grain(c));
+        emit_table_byte(e, RLE_RCX, RLE_REG_NONE, table_of(c) + static_grain(c));
     else
-        emit_table_byte(e, RLE_RCX, t, table);
+        emit_table_byte(e, RLE_RCX, t, table_of(c));
     rle_fixup wanted = emit_jump_unless_rcx_zero(e);
     uint64_t back = rle_emit_address(e);
     rle_emit_load_tb(e, RLE_RCX, AREA(spill[0]));
-    emit_record(e, c, wanted, t, cursor, true, false, back);
+    emit_record(e, c, wanted, t, true, false, back);
 }
 
 static bool flags_are_dead(const struct rle_superblock *sb, unsigned i)
@@ -450,25 +435,17 @@ static bool flags_are_dead(const struct rle_superblock *sb, unsigned i)
     return (sb->points[i].dead_flags & RLE_ARITH_FLAGS) == RLE_ARITH_FLAGS;
 }
 
-static bool is_without_branch(const struct rle_superblock *sb, const struct rle_trace_cluster *c)
-{
-    return c->unpredictable && c->site && table_of(c) && cursor_register(sb) != RLE_REG_NONE;
-}
-
 static void emit_sampled(struct rle_emit *e, const struct rle_superblock *sb, unsigned i,
                          const struct rle_trace_cluster *c, unsigned t)
 {
     bool free_flags = flags_are_dead(sb, i) || e->flags_saved;
-    unsigned cursor = cursor_register(sb);
-    if (is_without_branch(sb, c)) {
-        emit_without_branch(e, c, t, cursor, free_flags);
-    } else if (table_of(c) == 0) { /* too wide for the tables: always recorded */
+    if (is_too_wide(c)) { /* always recorded */
         rle_fixup always = rle_emit_jmp(e);
-        emit_record(e, c, always, t, cursor, false, free_flags, rle_emit_address(e));
+        emit_record(e, c, always, t, false, free_flags, rle_emit_address(e));
     } else if (free_flags) {
-        emit_test(e, c, t, cursor);
+        emit_test(e, c, t);
     } else {
-        emit_test_without_flags(e, c, t, cursor);
+        emit_test_without_flags(e, c, t);
     }
 }
 
@@ -499,9 +476,6 @@ unsigned rle_trace_plan_sampled(const struct rle_superblock *sb)
     begin_superblock(sb, false);
     if (!sb->loops || emission.plan.n == 0)
         return 0; /* entering and leaving would cost more than spilling a scratch register */
-    for (unsigned k = 0; k < emission.plan.n; k++)
-        if (emission.plan.cluster[k].unpredictable)
-            return 2;
     return 1;
 }
 
@@ -559,34 +533,12 @@ static void emit_clusters_sampled(struct rle_emit *e, const struct rle_superbloc
             emit_sampled(e, sb, i, &emission.plan.cluster[emission.next], t);
 }
 
-/* Does the block write records without a branch, so that it has to look after the cursor? */
-static bool has_without_branch(const struct rle_superblock *sb,
-                               const struct rle_superblock_block *block)
-{
-    for (unsigned k = 0; k < emission.plan.n; k++) {
-        const struct rle_trace_cluster *c = &emission.plan.cluster[k];
-        if (is_without_branch(sb, c) && c->at >= block->first &&
-            c->at < (unsigned)block->first + block->count)
-            return true;
-    }
-    return false;
-}
-
 void rle_trace_before_sampled(struct rle_emit *e, const struct rle_superblock *sb, unsigned i)
 {
     if (sb->fragment == UINT32_MAX)
         return;
-    const struct rle_superblock_block *block = rle_trace_block_of(sb, i);
-    if (i == block->first) {
-        emission.writes_cursor = has_without_branch(sb, block);
-        emission.room_checked = !emission.writes_cursor;
-    }
     rle_trace_emit_calls(e, sb, i);
     emit_clusters_sampled(e, sb, i);
-    if (i + 1 == (unsigned)block->first + block->count && emission.writes_cursor)
-        commit(e, cursor_register(sb));
-    if (is_place_for_check(sb, block, i))
-        emit_room_check(e, sb, i);
 }
 
 /* ---- full ---- */

@@ -110,8 +110,8 @@ struct rle_trace_process {
     uint64_t overflow; /**< … or because sites ran out */
 };
 
-/** Widths of access for which `wanted` exists: all bytes within 16, 64 or 128 of the first. */
-enum { RLE_TRACE_WIDTHS = 3 };
+/** Widths of access for which tables exist: all bytes within 8, 16, 32, 64 or 128 of the first. */
+enum { RLE_TRACE_WIDTHS = 5, RLE_TRACE_WIDTH_LEAST = 8 };
 /** Entries of a table: one for every 16 bytes of a page. */
 enum { RLE_TRACE_GRAIN_SHIFT = 4, RLE_TRACE_GRAINS = 256, RLE_TRACE_GRAINS_PER_LINE = 4 };
 enum { RLE_TRACE_LINE_SHIFT = 6, RLE_TRACE_LINE = 1 << RLE_TRACE_LINE_SHIFT };
@@ -146,9 +146,8 @@ struct rle_trace_slot {
     /* Written by the reader. */
     _Alignas(64) uint64_t tail; /**< bytes read since the slot was taken */
     uint32_t room;              /**< futex word: changes when `tail` does */
-    /* The size of a record where an access of that width, its first byte in that grain of a page,
-     * may touch a line to be recorded, else 0: what a writer may add to its cursor without a
-     * branch. May say yes too often, never too seldom. */
+    /* Not 0 where an access of that width, its first byte in that grain of a page, may touch a line
+     * to be recorded. May say yes too often, never too seldom. */
     _Alignas(64) uint64_t classes; /**< wanted exactly, one bit each */
     uint8_t wanted[RLE_TRACE_WIDTHS][RLE_TRACE_GRAINS];
 };
@@ -321,21 +320,27 @@ static inline bool rle_trace_release(struct rle_trace_slot *slot, uint64_t n)
     return true;
 }
 
+/** Is any line wanted between two bytes of a page, the last one perhaps beyond it? */
+static inline uint8_t rle_trace_any(uint64_t classes, unsigned first, unsigned last)
+{
+    uint8_t any = 0;
+    for (unsigned line = first / RLE_TRACE_LINE; line <= last / RLE_TRACE_LINE; line++)
+        any |= classes >> line % RLE_TRACE_CLASSES & 1;
+    return any;
+}
+
 static inline void rle_trace_set_wanted(struct rle_trace_slot *slot, uint64_t classes)
 {
-    static const unsigned width[RLE_TRACE_WIDTHS] = {16, 64, RLE_TRACE_WIDTH_MAX};
     __atomic_store_n(&slot->classes, classes, __ATOMIC_RELAXED);
-    for (unsigned w = 0; w < RLE_TRACE_WIDTHS; w++)
+    for (unsigned w = 0; w < RLE_TRACE_WIDTHS; w++) {
+        unsigned reach = (RLE_TRACE_WIDTH_LEAST << w) - 1;
         for (unsigned grain = 0; grain < RLE_TRACE_GRAINS; grain++) {
-            unsigned first = grain / RLE_TRACE_GRAINS_PER_LINE;
-            unsigned last_byte = ((grain + 1) << RLE_TRACE_GRAIN_SHIFT) - 2 + width[w];
-            unsigned last = (last_byte >> RLE_TRACE_GRAIN_SHIFT) / RLE_TRACE_GRAINS_PER_LINE;
-            uint8_t any = 0;
-            for (unsigned line = first; line <= last; line++)
-                any |= classes >> line % RLE_TRACE_CLASSES & 1;
-            any = any ? sizeof(struct rle_trace_record) : 0;
-            __atomic_store_n(&slot->wanted[w][grain], any, __ATOMIC_RELAXED);
+            unsigned at = grain << RLE_TRACE_GRAIN_SHIFT;
+            unsigned end = at + (1u << RLE_TRACE_GRAIN_SHIFT) - 1 + reach;
+            __atomic_store_n(&slot->wanted[w][grain], rle_trace_any(classes, at, end),
+                             __ATOMIC_RELAXED);
         }
+    }
 }
 
 /**

@@ -169,21 +169,6 @@ static void pass(const struct rle_insn *insn)
     }
 }
 
-/* Registers that some instruction before `end` loads from memory. */
-static uint16_t loaded_before(const struct rle_superblock *sb, unsigned end)
-{
-    uint16_t loaded = 0;
-    for (unsigned i = 0; i < end; i++) {
-        const struct rle_insn *insn = &sb->insns[i];
-        bool loads = false;
-        for (unsigned m = 0; m < insn->n_mem && m < RLE_MEM_MAX; m++)
-            loads |= insn->mem[m].access & RLE_READ && insn->mem[m].base != RLE_RSP;
-        loaded = loads ? loaded | insn->reg_write
-                       : (uint16_t)(loaded & ~(insn->reg_kill & ~insn->reg_read));
-    }
-    return loaded;
-}
-
 static unsigned moved_to(unsigned at)
 {
     unsigned n = 0;
@@ -225,8 +210,6 @@ static void close_block(const struct rle_superblock_block *block)
             sites[n] = work.member[m].site;
             sites[n++].offset = (int32_t)(work.member[m].disp - c->low);
         }
-        unsigned seen = work.sb->loops ? work.sb->n_insns : work.open[k].first_insn;
-        c->unpredictable = !work.in_order && loaded_before(work.sb, seen) & registers_of(c);
         c->site = rle_trace_add_sites(sites, n);
         c->width = (uint16_t)(work.open[k].high - c->low);
         c->at = UINT16_MAX; /* not yet placed: does not count in moved_to */
