@@ -4,7 +4,7 @@
 # what is measured and run there is of its instruction sets: none of those after WIDEST of scalar sse2 avx2 avx512.
 set -u
 emulator=$1 cpu=$2 widest=$3 program=$4
-work=$(mktemp -d)
+work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2
 export HOME="$work" LC_ALL=C.UTF-8

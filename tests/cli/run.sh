@@ -9,7 +9,7 @@ set -u
 case=$1
 program=$2
 base=${case%.sh}
-work=$(mktemp -d)
+work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/bin" "$work/home" "$work/cwd"
 ln -s "$program" "$work/bin/roofline"

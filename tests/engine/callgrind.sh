@@ -6,7 +6,7 @@ set -u
 command -v valgrind > /dev/null 2>&1 || { echo "skipped: valgrind is not installed"; exit 77; }
 engine=$1 counts=$2 program=$3
 shift 3
-work=$(mktemp -d)
+work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 valgrind -q --tool=callgrind --skip-plt=no --callgrind-out-file="$work/out" "$program" "$@" \
     > /dev/null 2>&1 < /dev/null

@@ -6,7 +6,7 @@
 set -u
 engine=$1 counts=$2 program=$3
 shift 3
-work=$(mktemp -d /dev/shm/rl-engine.XXXXXX 2>/dev/null || mktemp -d)
+work=$(mktemp -d /dev/shm/rl-engine.XXXXXX 2>/dev/null || mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 "$program" "$@" > "$work/native.out" 2> "$work/native.err" < /dev/null &
 wait $!; native=$?

@@ -6,8 +6,8 @@
 # in a directory of their own with the inputs made below; `#` begins a comment.
 set -u
 engine=$1 list=$(realpath "$2")
-results=$(mktemp -d /dev/shm/rl-torture.XXXXXX 2>/dev/null || mktemp -d)
-scratch=$(mktemp -d) # not in /dev/shm, where containers allow no programs
+results=$(mktemp -d /dev/shm/rl-torture.XXXXXX 2>/dev/null || mktemp -d) || exit 2
+scratch=$(mktemp -d) || exit 2 # not in /dev/shm, where containers allow no programs
 work=${3:-$scratch}
 trap 'rm -rf "$results" "$scratch"' EXIT
 mkdir -p "$work" && cd "$work" || exit 2

@@ -4,7 +4,7 @@
 # CASE: forms | analytic | cachegrind | sampled | same | commands. PROGRAMS: folder of the engine-* programs.
 set -u
 case=$1 engine=$2 tool=$3 programs=$4
-work=$(mktemp -d /dev/shm/rl-traffic.XXXXXX 2>/dev/null || mktemp -d)
+work=$(mktemp -d /dev/shm/rl-traffic.XXXXXX 2>/dev/null || mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 bad=0
 complain() { echo "$*"; bad=1; }

@@ -3,7 +3,7 @@
 set -eu
 program=$1
 machine=$2
-work=$(mktemp -d)
+work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 "$program" "$machine" "$work/embed.svg" >"$work/out"
 grep -q '^my dot: ' "$work/out"

@@ -5,7 +5,7 @@
 set -eu
 source=$1
 build=$2
-root=$(mktemp -d)
+root=$(mktemp -d) || exit 2
 trap 'rm -rf "$root"' EXIT
 DESTDIR="$root" cmake --install "$build" >/dev/null
 prefix=$(sed -n 's/^CMAKE_INSTALL_PREFIX:PATH=//p' "$build/CMakeCache.txt")

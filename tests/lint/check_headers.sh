@@ -11,7 +11,7 @@ for header in include/roofline/*.h; do
         $lang -Wall -Wextra -Werror -pedantic -Iinclude -fsyntax-only "$header" || bad=1
     done
 done
-list=$(mktemp)
+list=$(mktemp) || exit 2
 trap 'rm -f "$list"' EXIT
 find src -name '*.h' >"$list"
 while read -r header; do
