@@ -137,7 +137,7 @@ static enum rl_status describe_profile(struct bench *b, double elapsed_s, struct
     return rl_profile_note(
         &b->profile, err,
         "operations and bytes are computed from the kernels' loops; time is that "
-        "of one call, undisturbed");
+        "of one call, the median of the fastest five; on a busy machine even those are slowed");
 }
 
 static enum rl_status run_all(struct bench *b, struct rl_error *err)
