@@ -253,3 +253,19 @@ enum rl_status get_array(json_t *object, const char *key, const struct place *pl
     *ret_array = array;
     return RL_OK;
 }
+
+enum rl_status read_list(json_t *object, const char *key, read_item *read, void *target,
+                         const struct place *place, struct rl_error *err)
+{
+    json_t *array;
+    RL_TRY(get_array(object, key, place, &array, err));
+    size_t i;
+    json_t *item;
+    json_array_foreach(array, i, item)
+    {
+        struct place here = place_of(place, key, i);
+        RL_TRY(read(item, target, &here, err));
+    }
+    json_object_del(object, key);
+    return RL_OK;
+}

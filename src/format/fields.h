@@ -71,6 +71,14 @@ enum rl_status get_array(json_t *object, const char *key, const struct place *pl
 /** The place of element i of an array under `key`. */
 struct place place_of(const struct place *outer, const char *key, size_t index);
 
+/** Reads one element of a list into the record or kernel at `target`. */
+typedef enum rl_status read_item(json_t *item, void *target, const struct place *place,
+                                 struct rl_error *err);
+
+/** Read each element of the list under `key`, if there is one, then remove the list. */
+enum rl_status read_list(json_t *object, const char *key, read_item *read, void *target,
+                         const struct place *place, struct rl_error *err);
+
 /** A number as JSON: an integer when it is one, so that counts stay exact. */
 json_t *number_json(double value);
 

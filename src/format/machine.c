@@ -109,8 +109,8 @@ static const struct field machine_fields[] = {
     FIELD(rl_machine, "key", FIELD_STRING, key),
 };
 
-static enum rl_status read_compute(json_t *item, struct rl_machine *machine,
-                                   const struct place *place, struct rl_error *err)
+static enum rl_status read_compute(json_t *item, void *machine, const struct place *place,
+                                   struct rl_error *err)
 {
     struct rl_compute_ceiling c = {0};
     RL_TRY(read_fields(item, compute_fields, N_FIELDS(compute_fields), &c, place, err));
@@ -121,8 +121,8 @@ static enum rl_status read_compute(json_t *item, struct rl_machine *machine,
     return status == RL_EINVAL ? fail_at(place, "id", "stands twice", err) : status;
 }
 
-static enum rl_status read_memory(json_t *item, struct rl_machine *machine,
-                                  const struct place *place, struct rl_error *err)
+static enum rl_status read_memory(json_t *item, void *machine, const struct place *place,
+                                  struct rl_error *err)
 {
     struct rl_memory_ceiling m = {0};
     RL_TRY(read_fields(item, memory_fields, N_FIELDS(memory_fields), &m, place, err));
@@ -133,8 +133,8 @@ static enum rl_status read_memory(json_t *item, struct rl_machine *machine,
     return status == RL_EINVAL ? fail_at(place, "id", "stands twice", err) : status;
 }
 
-static enum rl_status read_latency(json_t *item, struct rl_machine *machine,
-                                   const struct place *place, struct rl_error *err)
+static enum rl_status read_latency(json_t *item, void *machine, const struct place *place,
+                                   struct rl_error *err)
 {
     struct rl_latency l = {0};
     RL_TRY(read_fields(item, latency_fields, N_FIELDS(latency_fields), &l, place, err));
@@ -145,33 +145,12 @@ static enum rl_status read_latency(json_t *item, struct rl_machine *machine,
     return status == RL_EINVAL ? fail_at(place, "id", "stands twice", err) : status;
 }
 
-static enum rl_status read_level(json_t *item, struct rl_machine *machine,
-                                 const struct place *place, struct rl_error *err)
+static enum rl_status read_level(json_t *item, void *machine, const struct place *place,
+                                 struct rl_error *err)
 {
     struct rl_level level = {0};
     RL_TRY(read_fields(item, level_fields, N_FIELDS(level_fields), &level, place, err));
     return rl_machine_add_level(machine, &level, err);
-}
-
-typedef enum rl_status read_item(json_t *item, struct rl_machine *machine,
-                                 const struct place *place, struct rl_error *err);
-
-/* Read each element of a list, then remove the list. */
-static enum rl_status read_list(json_t *object, const char *key, read_item *read,
-                                struct rl_machine *machine, const struct place *place,
-                                struct rl_error *err)
-{
-    json_t *array;
-    RL_TRY(get_array(object, key, place, &array, err));
-    size_t i;
-    json_t *item;
-    json_array_foreach(array, i, item)
-    {
-        struct place here = place_of(place, key, i);
-        RL_TRY(read(item, machine, &here, err));
-    }
-    json_object_del(object, key);
-    return RL_OK;
 }
 
 /* Read a nested object's fields; an absent object is fine. Keys left in it stay for `extra`. */

@@ -57,7 +57,7 @@ static const struct field profile_fields[] = {
     FIELD(rl_profile, "program", FIELD_STRING, program),
 };
 
-static enum rl_status read_ops(json_t *item, struct rl_kernel *kernel, const struct place *place,
+static enum rl_status read_ops(json_t *item, void *kernel, const struct place *place,
                                struct rl_error *err)
 {
     struct rl_op_count ops = {0};
@@ -65,8 +65,8 @@ static enum rl_status read_ops(json_t *item, struct rl_kernel *kernel, const str
     return rl_kernel_add_ops(kernel, &ops, err);
 }
 
-static enum rl_status read_traffic(json_t *item, struct rl_kernel *kernel,
-                                   const struct place *place, struct rl_error *err)
+static enum rl_status read_traffic(json_t *item, void *kernel, const struct place *place,
+                                   struct rl_error *err)
 {
     struct rl_traffic traffic = {0};
     RL_TRY(read_fields(item, traffic_fields, N_FIELDS(traffic_fields), &traffic, place, err));
@@ -77,26 +77,6 @@ static enum rl_status read_traffic(json_t *item, struct rl_kernel *kernel,
     struct rl_traffic *slot;
     RL_TRY(rl_kernel_traffic(kernel, traffic.level, &slot, err));
     *slot = traffic;
-    return RL_OK;
-}
-
-typedef enum rl_status read_item(json_t *item, struct rl_kernel *kernel, const struct place *place,
-                                 struct rl_error *err);
-
-static enum rl_status read_list(json_t *object, const char *key, read_item *read,
-                                struct rl_kernel *kernel, const struct place *place,
-                                struct rl_error *err)
-{
-    json_t *array;
-    RL_TRY(get_array(object, key, place, &array, err));
-    size_t i;
-    json_t *item;
-    json_array_foreach(array, i, item)
-    {
-        struct place here = place_of(place, key, i);
-        RL_TRY(read(item, kernel, &here, err));
-    }
-    json_object_del(object, key);
     return RL_OK;
 }
 
@@ -118,8 +98,8 @@ static enum rl_status read_parameters(json_t *object, struct rl_kernel *kernel,
     return RL_OK;
 }
 
-static enum rl_status read_kernel(json_t *item, struct rl_profile *profile,
-                                  const struct place *place, struct rl_error *err)
+static enum rl_status read_kernel(json_t *item, void *profile, const struct place *place,
+                                  struct rl_error *err)
 {
     const char *name = json_string_value(json_object_get(item, "name"));
     if (!name)
@@ -133,22 +113,6 @@ static enum rl_status read_kernel(json_t *item, struct rl_profile *profile,
     RL_TRY(read_parameters(item, kernel, place, err));
     RL_TRY(read_missing(item, &kernel->missing, place, err));
     return keep_extra(item, &kernel->extra, err);
-}
-
-static enum rl_status read_kernels(json_t *root, struct rl_profile *profile,
-                                   const struct place *top, struct rl_error *err)
-{
-    json_t *array;
-    RL_TRY(get_array(root, "kernels", top, &array, err));
-    size_t i;
-    json_t *item;
-    json_array_foreach(array, i, item)
-    {
-        struct place here = place_of(top, "kernels", i);
-        RL_TRY(read_kernel(item, profile, &here, err));
-    }
-    json_object_del(root, "kernels");
-    return RL_OK;
 }
 
 /* Read a list of texts into an owned array, then remove it. */
@@ -184,7 +148,7 @@ static enum rl_status read_root(json_t *root, struct rl_profile *profile, const 
     json_object_del(root, "exit_status");
     RL_TRY(read_texts(root, "command", &profile->command, &profile->n_command, top, err));
     RL_TRY(read_texts(root, "notes", &profile->note, &profile->n_note, top, err));
-    RL_TRY(read_kernels(root, profile, top, err));
+    RL_TRY(read_list(root, "kernels", read_kernel, profile, top, err));
     RL_TRY(read_missing(root, &profile->missing, top, err));
     return keep_extra(root, &profile->extra, err);
 }
