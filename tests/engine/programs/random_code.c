@@ -75,109 +75,130 @@ static void group(unsigned opcode, unsigned extension, int wide)
     byte(0xC0 | extension << 3 | (rm & 7));
 }
 
+/* The forms of integer instructions; integer_operation draws one of them. */
+
+static const unsigned char alu[] = {0x01, 0x03, 0x09, 0x0B, 0x11, 0x13, 0x19, 0x1B, 0x21, 0x23,
+                                    0x29, 0x2B, 0x31, 0x33, 0x39, 0x3B, 0x85, 0x87, 0x89, 0x8B};
+
+static void two_operands(void)
+{
+    char opcode[] = {(char)alu[below(sizeof(alu))]};
+    modrm(below(6) ? 0 : 0x66, (int)below(2), opcode, 1, (int)below(2));
+}
+
+static void byte_operands(void)
+{
+    char opcode[] = {(char)(alu[below(16)] & 0xFE)};
+    modrm(0, 0, opcode, 1, (int)below(2));
+}
+
+static void by_condition(void) /* cmov, setcc */
+{
+    char opcode[] = {0x0F, (char)((below(2) ? 0x40 : 0x90) | below(16))};
+    modrm(0, 1, opcode, 2, (int)below(2));
+}
+
+static void shift(void) /* by a constant, by cl */
+{
+    if (below(2)) {
+        group(0xC1, below(8), (int)below(2));
+        byte(random32());
+    } else {
+        group(0xD3, below(8), (int)below(2));
+    }
+}
+
+static void with_constant(void)
+{
+    if (below(2)) {
+        group(0x83, below(8), 1);
+        byte(random32());
+    } else {
+        group(0x81, below(8), 1);
+        word32(random32());
+    }
+}
+
+static void one_operand(void) /* test, not, neg, mul, imul */
+{
+    group(0xF7, 2 + below(4), (int)below(2));
+}
+
+static void by_one(void) /* inc, dec */
+{
+    group(0xFF, below(2), (int)below(2));
+}
+
+static void two_byte_opcode(void) /* imul, movzx, movsx, bsf, bsr, bt…, xadd, cmpxchg */
+{
+    static const unsigned char second[] = {0xAF, 0xB6, 0xB7, 0xBE, 0xBF, 0xBC, 0xBD,
+                                           0xA3, 0xAB, 0xB3, 0xBB, 0xC1, 0xB1};
+    char opcode[] = {0x0F, (char)second[below(sizeof(second))]};
+    int memory = (unsigned char)opcode[1] == 0xAF || (unsigned char)opcode[1] >= 0xC0;
+    modrm(0, 1, opcode, 2, memory && (int)below(2));
+}
+
+static void address(void) /* lea with an index */
+{
+    unsigned reg = any_register(), base = any_register(), index = any_register();
+    byte(0x48 | reg >> 3 << 2 | index >> 3 << 1 | base >> 3);
+    byte(0x8D);
+    byte(0x44 | (reg & 7) << 3);
+    byte(below(4) << 6 | (index & 7) << 3 | (base & 7));
+    byte(random32());
+}
+
+static void stack(void)
+{
+    unsigned a = any_register(), b = any_register();
+    if (a >= 8)
+        byte(0x41);
+    byte(0x50 | (a & 7));
+    byte(0x9C);
+    put("\x81\x24\x24\xd5\x08\x00\x00", 7); /* and dword [rsp], arithmetic flags */
+    put("\x9D", 1);
+    if (b >= 8)
+        byte(0x41);
+    byte(0x58 | (b & 7));
+}
+
+static void flags_only(void)
+{
+    static const unsigned char one[] = {0xF8, 0xF9, 0xF5, 0x9F, 0x9E, 0x98, 0x99};
+    byte(one[below(sizeof(one))]);
+}
+
+static void rip_relative_load(void)
+{
+    unsigned reg = any_register();
+    byte(0x48 | reg >> 3 << 2);
+    byte(0x8B);
+    byte(0x05 | (reg & 7) << 3);
+    word32((uint32_t)(code - (at + 4)));
+}
+
+static void one_register(void) /* bswap, mov with a constant */
+{
+    unsigned r = any_register();
+    byte(0x48 | r >> 3);
+    if (below(2)) {
+        byte(0x0F);
+        byte(0xC8 | (r & 7));
+    } else {
+        byte(0xC7);
+        byte(0xC0 | (r & 7));
+        word32(random32());
+    }
+}
+
 static void integer_operation(void)
 {
-    static const unsigned char alu[] = {0x01, 0x03, 0x09, 0x0B, 0x11, 0x13, 0x19, 0x1B, 0x21, 0x23,
-                                        0x29, 0x2B, 0x31, 0x33, 0x39, 0x3B, 0x85, 0x87, 0x89, 0x8B};
-    char opcode[3] = {0};
-    switch (below(16)) {
-    case 0:
-    case 1:
-    case 2:
-    case 3:
-        opcode[0] = (char)alu[below(sizeof(alu))];
-        modrm(below(6) ? 0 : 0x66, (int)below(2), opcode, 1, (int)below(2));
-        break;
-    case 4: /* 8-bit forms */
-        opcode[0] = (char)(alu[below(16)] & 0xFE);
-        modrm(0, 0, opcode, 1, (int)below(2));
-        break;
-    case 5: /* cmov, setcc */
-        opcode[0] = 0x0F;
-        opcode[1] = (char)((below(2) ? 0x40 : 0x90) | below(16));
-        modrm(0, 1, opcode, 2, (int)below(2));
-        break;
-    case 6: /* shifts by constants and by cl */
-        if (below(2)) {
-            group(0xC1, below(8), (int)below(2));
-            byte(random32());
-        } else {
-            group(0xD3, below(8), (int)below(2));
-        }
-        break;
-    case 7: /* with imm8, imm32 */
-        if (below(2)) {
-            group(0x83, below(8), 1);
-            byte(random32());
-        } else {
-            group(0x81, below(8), 1);
-            word32(random32());
-        }
-        break;
-    case 8: /* test/not/neg/mul/imul */
-        group(0xF7, 2 + below(4), (int)below(2));
-        break;
-    case 9: /* inc, dec */
-        group(0xFF, below(2), (int)below(2));
-        break;
-    case 10: /* imul, movzx, movsx, bsf, bsr, popcnt, bt… */
-    {
-        static const unsigned char second[] = {0xAF, 0xB6, 0xB7, 0xBE, 0xBF, 0xBC, 0xBD,
-                                               0xA3, 0xAB, 0xB3, 0xBB, 0xC1, 0xB1};
-        opcode[0] = 0x0F;
-        opcode[1] = (char)second[below(sizeof(second))];
-        int memory = (unsigned char)opcode[1] == 0xAF || (unsigned char)opcode[1] >= 0xC0;
-        modrm(0, 1, opcode, 2, memory && (int)below(2));
-    } break;
-    case 11: /* lea with index */
-    {
-        unsigned reg = any_register(), base = any_register(), index = any_register();
-        byte(0x48 | reg >> 3 << 2 | index >> 3 << 1 | base >> 3);
-        byte(0x8D);
-        byte(0x44 | (reg & 7) << 3);
-        byte(below(4) << 6 | (index & 7) << 3 | (base & 7));
-        byte(random32());
-    } break;
-    case 12: /* stack */
-    {
-        unsigned a = any_register(), b = any_register();
-        if (a >= 8)
-            byte(0x41);
-        byte(0x50 | (a & 7));
-        byte(0x9C);
-        put("\x81\x24\x24\xd5\x08\x00\x00", 7); /* and dword [rsp], arithmetic flags */
-        put("\x9D", 1);
-        if (b >= 8)
-            byte(0x41);
-        byte(0x58 | (b & 7));
-    } break;
-    case 13: /* flags */
-    {
-        static const unsigned char one[] = {0xF8, 0xF9, 0xF5, 0x9F, 0x9E, 0x98, 0x99};
-        byte(one[below(sizeof(one))]);
-    } break;
-    case 14: /* rip-relative load */
-    {
-        unsigned reg = any_register();
-        byte(0x48 | reg >> 3 << 2);
-        byte(0x8B);
-        byte(0x05 | (reg & 7) << 3);
-        word32((uint32_t)(code - (at + 4)));
-    } break;
-    default: /* bswap, xchg, mov imm */
-    {
-        unsigned r = any_register();
-        byte(0x48 | r >> 3);
-        if (below(2)) {
-            byte(0x0F);
-            byte(0xC8 | (r & 7));
-        } else {
-            byte(0xC7);
-            byte(0xC0 | (r & 7));
-            word32(random32());
-        }
-    } break;
-    }
+    static void (*const forms[16])(void) = {
+        two_operands, two_operands,  two_operands,      two_operands, byte_operands,   by_condition,
+        shift,        with_constant, one_operand,       by_one,       two_byte_opcode, address,
+        stack,        flags_only,    rip_relative_load, one_register,
+    };
+    forms[below(16)]();
 }
 
 /* SSE on xmm0..15: integer, so that NaN payloads do not matter. */
