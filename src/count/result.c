@@ -399,6 +399,7 @@ static void set_process(struct reader *r)
     result->exit_status = h->exit_status;
     result->mode = h->mode;
     result->start_ns = h->start_ns;
+    result->translated_insns = h->translated_insns;
     result->end_ns = h->end_ns;
     result->message = (const char *)r->view.data + offsetof(struct rle_result_header, message);
     if (!memchr(result->message, '\0', sizeof h->message))

@@ -77,6 +77,7 @@ struct rl_result {
     size_t n_regions;
     struct rl_result_uncounted *uncounted;
     size_t n_uncounted;
+    uint64_t translated_insns; /**< instructions translated: what start-up cost */
     uint64_t n_threads;        /**< threads that were counted */
     uint64_t uncounted_blocks; /**< blocks of fragments that had no counter */
     char problem[160];         /**< what of the file made no sense; "" nothing */

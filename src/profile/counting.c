@@ -131,6 +131,8 @@ static enum rl_status engine_options(const struct counting *c, const struct coun
     struct rle_options options;
     rle_options_default(&options);
     options.follow = !o->no_follow;
+    if (o->translate_only)
+        options.mode = RLE_MODE_TRANSLATE;
     if (o->only && strlen(o->only) < sizeof options.only)
         strcpy(options.only, o->only);
     if (c->traffic) {
@@ -225,7 +227,7 @@ static enum rl_status build_launch(const char *const *argv, const char *const *e
 {
     RL_TRY(engine_options(c, o, l, err));
     RL_TRY(rl_child_find(argv[0], envp, l->file, err));
-    bool launch = is_static(l->file);
+    bool launch = o->launch_all || is_static(l->file);
     if (launch && !o->launcher)
         return rl_fail(err, RL_EUNAVAIL,
                        "%s is statically linked, and the launcher for such programs is not "
@@ -313,6 +315,7 @@ static enum rl_status run(const char *const *argv, const char *const *envp,
         status = watch(&child, options, c, err);
         enum rl_status finish = rl_child_finish(&child, status == RL_OK ? &end : NULL, err);
         c->wait_status = end.wait_status;
+        c->cpu_s = end.user_s + end.system_s;
         c->written_bytes = end.written_bytes;
         if (status == RL_OK)
             status = finish;

@@ -11,6 +11,7 @@ struct counting {
     char **file;               /**< [n_file] paths of result files */
     size_t n_file;
     double elapsed_s;
+    double cpu_s; /**< of the program and the children it waited for */
     int wait_status;
     uint64_t written_bytes;        /**< by the program; 0: unknown */
     int interrupted_by;            /**< signal that asked the caller to end meanwhile; 0 none */
@@ -29,8 +30,10 @@ struct counting_options {
      */
     const char *markers;
     enum rl_profile_traffic traffic;
-    bool no_follow;   /**< programs started by exec run on uncounted */
-    const char *only; /**< traffic is followed in these regions; as in struct rl_tally_options */
+    bool launch_all; /**< by the launcher what could be preloaded too: from the first instruction */
+    bool translate_only; /**< nothing is counted: to know what translating costs */
+    bool no_follow;      /**< programs started by exec run on uncounted */
+    const char *only;    /**< traffic is followed in these regions; as in struct rl_tally_options */
     const struct rl_machine *machine; /**< whose caches are simulated; NULL: none can be */
     const char *scratch_dir;
     bool discard_output;
