@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/error.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,12 @@ static struct rl_evidence gather(const struct rl_machine *machine, const struct 
     return e;
 }
 
+bool rl_memory_is_nearest(const struct rl_evidence *e)
+{
+    double compute = e->compute ? fmax(e->compute->utilization, e->place->isa_attained) : 0;
+    return e->memory && e->memory->utilization > compute;
+}
+
 static int by_gain(const void *a, const void *b)
 {
     double x = ((const struct rl_advice *)a)->gain, y = ((const struct rl_advice *)b)->gain;
@@ -81,14 +88,14 @@ static enum rl_status append(struct rl_row *row, const char *id, const char *tex
     return RL_OK;
 }
 
-static enum rl_status ask(const struct rl_evidence *evidence, bool last_resort, struct rl_row *row,
-                          struct rl_error *err)
+static enum rl_status ask(const struct rl_evidence *evidence, enum rl_rule_turn turn,
+                          struct rl_row *row, struct rl_error *err)
 {
     const struct rl_rule *rule;
     for (size_t i = 0; (rule = rl_rule_at(i)) != NULL; i++) {
         char text[400];
         double gain = 0;
-        if (rule->last_resort == last_resort && rule->speak(evidence, text, sizeof text, &gain))
+        if (rule->turn == turn && rule->speak(evidence, text, sizeof text, &gain))
             RL_TRY(append(row, rule->id, text, gain, err));
     }
     return RL_OK;
@@ -97,11 +104,13 @@ static enum rl_status ask(const struct rl_evidence *evidence, bool last_resort, 
 enum rl_status rl_advise(const struct rl_machine *machine, struct rl_row *row, struct rl_error *err)
 {
     struct rl_evidence evidence = gather(machine, row);
-    RL_TRY(ask(&evidence, false, row, err));
+    RL_TRY(ask(&evidence, RL_TURN_FIRST, row, err));
+    size_t n_first = row->n_advice;
+    RL_TRY(ask(&evidence, RL_TURN_BY_GAIN, row, err));
+    if (row->n_advice > n_first + 1)
+        qsort(row->advice + n_first, row->n_advice - n_first, sizeof *row->advice, by_gain);
     if (row->n_advice == 0)
-        RL_TRY(ask(&evidence, true, row, err));
-    if (row->n_advice > 1)
-        qsort(row->advice, row->n_advice, sizeof *row->advice, by_gain);
+        RL_TRY(ask(&evidence, RL_TURN_LAST_RESORT, row, err));
     while (row->n_advice > MAX_ADVICE)
         free(row->advice[--row->n_advice].text);
     return RL_OK;

@@ -23,11 +23,18 @@ struct rl_evidence {
     const char *main_isa;             /**< vector width of most FLOP; "" unknown */
 };
 
+/** When a rule is asked, and where what it says stands. */
+enum rl_rule_turn {
+    RL_TURN_BY_GAIN = 0, /**< among the others, most promising first */
+    RL_TURN_FIRST,       /**< before the others: what it names stands in their way */
+    RL_TURN_LAST_RESORT, /**< speaks only when no other rule did */
+};
+
 struct rl_rule {
     const char *id;
     const char *summary; /**< when it speaks, for the documentation */
     const char *source;  /**< where the rule comes from */
-    bool last_resort;    /**< speaks only when no other rule did */
+    enum rl_rule_turn turn;
     /**
      * @param text      [size] the sentence, without a full stop at the end; written when true is
      * returned.
@@ -45,6 +52,9 @@ struct rl_rule_table {
 extern const struct rl_rule_table rl_rules_memory;
 extern const struct rl_rule_table rl_rules_compute;
 extern const struct rl_rule_table rl_rules_other;
+
+/** Whether a memory level is used more than what the kernel's own instructions allow in compute. */
+bool rl_memory_is_nearest(const struct rl_evidence *e);
 
 /** Every rule, in order of speaking. @return the rule, NULL past the last. */
 const struct rl_rule *rl_rule_at(size_t index);

@@ -33,11 +33,12 @@ static double peak_of(const struct rl_evidence *e, const char *isa)
 }
 
 /* Far from every roof, yet computing: narrow code or too little parallelism may be the cause. Not
- * so where FLOP are a rarity between other work. */
+ * so where FLOP are a rarity between other work, or where a memory level is nearer its limit. */
 static bool may_be_compute(const struct rl_evidence *e)
 {
     const double rarity = 0.02; /* of what its main instruction set could do */
-    bool latency = e->compute && e->flop > 0 && e->place->verdict == RL_VERDICT_LATENCY;
+    bool latency = e->compute && e->flop > 0 && e->place->verdict == RL_VERDICT_LATENCY &&
+                   !rl_memory_is_nearest(e);
     double time_s = e->kernel->time_s.value;
     double peak = latency ? peak_of(e, e->main_isa) : 0;
     return is_compute_bound(e) || (latency && (peak <= 0 || e->flop >= rarity * peak * time_s));
@@ -227,7 +228,7 @@ static const struct rl_rule rules[] = {
     {.id = "compute.threads",
      .summary = "fewer threads than usable cores",
      .source = SOURCE_WILLIAMS,
-     .last_resort = true,
+     .turn = RL_TURN_LAST_RESORT,
      .speak = more_threads},
     {.id = "compute.roof",
      .summary = "at four fifths of the roof or more",

@@ -17,6 +17,14 @@ static bool is_memory_bound(const struct rl_evidence *e)
             (e->place->verdict == RL_VERDICT_NEAR_RIDGE));
 }
 
+/* Far from every roof, but a memory level is the nearest of them, and not by an idle margin. */
+static bool leans_on_memory(const struct rl_evidence *e)
+{
+    const double some = 0.25;
+    return e->memory && e->place->verdict == RL_VERDICT_LATENCY && e->memory->utilization >= some &&
+           rl_memory_is_nearest(e);
+}
+
 /* Time the kernel would still need if the traffic of its binding level shrank to `bytes`. */
 static double gain_if_traffic(const struct rl_evidence *e, double bytes)
 {
@@ -66,6 +74,43 @@ static bool reuse(const struct rl_evidence *e, char *text, size_t size, double *
     return true;
 }
 
+/* Bytes read through `t`'s level for every byte that the instructions load, at the least that its
+ * error allows; 0 unknown. */
+static double read_per_load(const struct rl_evidence *e, const struct rl_traffic *t)
+{
+    if (!rl_known(t->read) || !rl_known(e->kernel->load_bytes) ||
+        !(e->kernel->load_bytes.value > 0))
+        return 0;
+    return t->read.value * (1 - t->read.spread) / e->kernel->load_bytes.value;
+}
+
+static bool stride(const struct rl_evidence *e, char *text, size_t size, double *ret_gain)
+{
+    const double worth_it = 1.5;
+    bool latency = e->place->verdict == RL_VERDICT_LATENCY;
+    if (!is_memory_bound(e) && !latency)
+        return false;
+    const struct rl_traffic *worst = NULL;
+    double most = worth_it;
+    for (size_t i = 0; i < e->kernel->n_traffic; i++) {
+        const struct rl_traffic *t = &e->kernel->traffic[i];
+        double ratio = strcmp(t->level, "L1") == 0 ? 0 : read_per_load(e, t);
+        if (ratio >= most && (latency || strcmp(t->level, e->memory->level) == 0)) {
+            worst = t;
+            most = ratio;
+        }
+    }
+    if (!worst)
+        return false;
+    *ret_gain = latency ? 0 : gain_if_traffic(e, worst->bytes.value / most);
+    snprintf(text, size,
+             "reads %.1f bytes through %s for every byte it loads: most of each cache line goes "
+             "unused, so walk arrays in the order they are stored (interchange loops, transpose or "
+             "pack what is walked across) and keep together what is used together",
+             most, worst->level);
+    return true;
+}
+
 static bool at_floor(const struct rl_evidence *e, char *text, size_t size, double *ret_gain)
 {
     const double close = 1.1, near_roof = 0.8;
@@ -102,15 +147,19 @@ static bool write_allocate(const struct rl_evidence *e, char *text, size_t size,
 
 static bool fewer_loads(const struct rl_evidence *e, char *text, size_t size, double *ret_gain)
 {
-    if (!is_memory_bound(e) || strcmp(e->memory->level, "L1") != 0)
+    bool leans = leans_on_memory(e);
+    if ((!is_memory_bound(e) && !leans) || strcmp(e->memory->level, "L1") != 0)
         return false;
     double ai = rl_intensity(e->kernel, "L1");
-    *ret_gain = e->compute ? e->memory->bound_time_s / e->compute->bound_time_s : 0;
+    if (leans)
+        *ret_gain = 1 / e->memory->utilization;
+    else
+        *ret_gain = e->compute ? e->memory->bound_time_s / e->compute->bound_time_s : 0;
     if (ai > 0)
         snprintf(text, size,
-                 "asks L1 for a byte every %.2g FLOP: keep values in registers (unroll and jam, "
-                 "register blocking) and use full-width loads",
-                 ai);
+                 "moves %.2g bytes to and from L1 for every FLOP: keep values in registers (unroll "
+                 "and jam, register blocking) and use full-width loads",
+                 1 / ai);
     else
         snprintf(text, size,
                  "is bound by loads and stores to L1: keep values in registers and use full-width "
@@ -140,8 +189,9 @@ static bool more_threads(const struct rl_evidence *e, char *text, size_t size, d
 static bool access_pattern(const struct rl_evidence *e, char *text, size_t size, double *ret_gain)
 {
     const double low = 0.5, high = 0.8;
-    if (!is_memory_bound(e) || strcmp(e->memory->level, "L1") == 0 ||
-        e->memory->utilization < low || e->memory->utilization >= high)
+    bool between = is_memory_bound(e) && e->memory->utilization >= low;
+    if ((!between && !leans_on_memory(e)) || strcmp(e->memory->level, "L1") == 0 ||
+        e->memory->utilization >= high)
         return false;
     *ret_gain = 1 / e->memory->utilization;
     snprintf(
@@ -161,6 +211,11 @@ static const struct rl_rule rules[] = {
      .summary = "a tenth or more of the memory traffic is reading lines that are overwritten",
      .source = SOURCE_HAGER,
      .speak = write_allocate},
+    {.id = "memory.stride",
+     .summary = "half as much again is read through a level than the instructions load",
+     .source = SOURCE_HAGER,
+     .turn = RL_TURN_FIRST,
+     .speak = stride},
     {.id = "memory.registers",
      .summary = "L1 binds: loads and stores, not where the data lies",
      .source = SOURCE_HAGER,
@@ -168,10 +223,10 @@ static const struct rl_rule rules[] = {
     {.id = "memory.threads",
      .summary = "one thread cannot draw the bandwidth that all cores can",
      .source = SOURCE_HAGER,
-     .last_resort = true,
+     .turn = RL_TURN_LAST_RESORT,
      .speak = more_threads},
     {.id = "memory.pattern",
-     .summary = "between half and four fifths of the bandwidth is reached",
+     .summary = "a quarter to four fifths of the bandwidth of the nearest limit is reached",
      .source = SOURCE_WILLIAMS,
      .speak = access_pattern},
     {.id = "memory.floor",

@@ -94,6 +94,54 @@ static void traffic_far_above_compulsory_asks_for_tiling_and_caps_the_gain(void 
     rl_machine_release(&m);
 }
 
+/* 1e9 loads of 8 B fetch a 64 B line each: 8 bytes read for one loaded. Far from every roof. */
+static void columns_walked_across_lines_are_named_first(void **state)
+{
+    (void)state;
+    struct rl_machine m = test_machine();
+    struct rl_profile p = {0};
+    struct rl_kernel *k = add_kernel(&p, "gemm naive", 10);
+    add_ops(k, RL_OP_FMA, "scalar", "", 5e9);
+    k->load_bytes = rl_value(8e9, RL_SOURCE_COUNTED, 0);
+    struct rl_traffic *t = add_bytes(k, "DRAM", 64e9, 0); /* 3.2 s of 10 */
+    t->read = rl_value(64e9, RL_SOURCE_SIMULATED, 0.02);
+    struct rl_report r = build(&m, &p, NULL);
+    assert_int_equal(r.row[0].place.verdict, RL_VERDICT_LATENCY);
+    assert_string_equal(r.row[0].advice[0].id, "memory.stride");
+    assert_non_null(strstr(r.row[0].advice[0].text, "7.8 bytes through DRAM"));
+    assert_string_equal(r.row[0].advice[1].id, "memory.pattern"); /* gains 1 / 32 % */
+    assert_true(fabs(r.row[0].advice[1].gain - 3.125) < 1e-9);
+    /* 1 GFLOP/s is 8 % of scalar code's 12.5: vectors would wait for the same bytes */
+    assert_null(find_advice(&r.row[0], "compute.vectorise"));
+    rl_report_release(&r);
+    t->read = rl_value(64e9, RL_SOURCE_SIMULATED, 0.9); /* 0.8 at the least: nothing is known */
+    r = build(&m, &p, NULL);
+    assert_null(find_advice(&r.row[0], "memory.stride"));
+    rl_report_release(&r);
+    rl_profile_release(&p);
+    rl_machine_release(&m);
+}
+
+/* Each byte loaded is read once: a stream, however slow, wastes nothing of its lines. */
+static void a_stream_is_not_told_of_strides(void **state)
+{
+    (void)state;
+    struct rl_machine m = test_machine();
+    struct rl_profile p = {0};
+    struct rl_kernel *k = add_kernel(&p, "triad", 2.2);
+    add_ops(k, RL_OP_FMA, "avx2", "", 1e9);
+    k->load_bytes = rl_value(16e9, RL_SOURCE_COUNTED, 0);
+    struct rl_traffic *t = add_bytes(k, "DRAM", 32e9, 0);
+    t->read = rl_value(16e9, RL_SOURCE_SIMULATED, 0.02);
+    t->write_allocate = rl_value(8e9, RL_SOURCE_SIMULATED, 0.02);
+    struct rl_report r = build(&m, &p, NULL);
+    assert_string_equal(r.row[0].place.bound, "memory:DRAM");
+    assert_null(find_advice(&r.row[0], "memory.stride"));
+    rl_report_release(&r);
+    rl_profile_release(&p);
+    rl_machine_release(&m);
+}
+
 static void scalar_code_is_told_to_vectorise(void **state)
 {
     (void)state;
@@ -268,6 +316,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_triad_with_write_allocate_is_told_of_streaming_stores),
         cmocka_unit_test(traffic_far_above_compulsory_asks_for_tiling_and_caps_the_gain),
+        cmocka_unit_test(columns_walked_across_lines_are_named_first),
+        cmocka_unit_test(a_stream_is_not_told_of_strides),
         cmocka_unit_test(scalar_code_is_told_to_vectorise),
         cmocka_unit_test(a_rare_flop_between_other_work_is_no_cause_to_vectorise),
         cmocka_unit_test(a_map_of_exp_is_bound_by_exp),
