@@ -237,10 +237,9 @@ enum rl_status rl_scene_build(const struct rl_report *report, const struct rl_ca
                               const char *program, struct rl_scene *ret_scene, struct rl_error *err)
 {
     RL_TRY(check(report, canvas, err));
-    bool numbered = report->n_row > RL_SCENE_MAX_NAMES;
+    bool numbered = false;
     bool extra_note = false;
     for (int i = 0;; i++) {
-        bool was_numbered = numbered;
         bool had_note = extra_note;
         struct rl_scene scene;
         enum rl_status status =
@@ -250,7 +249,7 @@ enum rl_status rl_scene_build(const struct rl_report *report, const struct rl_ca
             return status;
         }
         /* Names found no room: numbers. Something was left out: a row to say so. */
-        if ((was_numbered == numbered && had_note == extra_note) || i == 2) {
+        if ((scene.numbered == numbered && had_note == extra_note) || i == 2) {
             *ret_scene = scene;
             return RL_OK;
         }

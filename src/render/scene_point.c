@@ -158,6 +158,7 @@ void rl_scene_pick_points(struct builder *b)
 {
     for (size_t i = 0; i < b->report->n_row; i++)
         add_kernel(b, &b->report->row[i], (unsigned)i + 1);
+    b->numbered = b->numbered || b->n_plotted > RL_SCENE_MAX_NAMES;
     thin_out(b);
 }
 

@@ -420,6 +420,27 @@ static void kernels_without_a_point_are_counted_below(void **state)
     fixture_release(&f);
 }
 
+/* Twelve names have room; kernels that have no point take none of it. */
+static void only_kernels_with_a_point_make_names_give_way_to_numbers(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    fixture_machine(&f);
+    for (int i = 0; i < RL_SCENE_MAX_NAMES; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "copy%d", i);
+        fixture_kernel(&f, name, 0, (double[]){1e9, 1e9, 1e9, 1e9}, 1);
+    }
+    fixture_kernel(&f, "triad", 1e9, (double[]){12e9, 12e9, 12e9, 12e9}, 1);
+    fixture_place(&f);
+    struct rl_scene scene;
+    assert_int_equal(build(&f.report, &shapes[0], &scene, NULL), RL_OK);
+    assert_int_equal(scene.n_plotted, 1);
+    assert_false(scene.numbered);
+    rl_scene_release(&scene);
+    fixture_release(&f);
+}
+
 static void a_handful_of_flop_does_not_stretch_the_axes(void **state)
 {
     (void)state;
@@ -497,6 +518,7 @@ int main(void)
         cmocka_unit_test(every_roof_label_carries_value_and_unit),
         cmocka_unit_test(contended_and_specified_roofs_say_so),
         cmocka_unit_test(kernels_without_a_point_are_counted_below),
+        cmocka_unit_test(only_kernels_with_a_point_make_names_give_way_to_numbers),
         cmocka_unit_test(a_handful_of_flop_does_not_stretch_the_axes),
         cmocka_unit_test(hostile_names_cannot_steer_the_terminal),
         cmocka_unit_test(too_small_a_canvas_is_refused),
