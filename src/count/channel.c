@@ -291,6 +291,22 @@ const struct rle_trace_record *rl_channel_peek(const struct rl_channel_thread *t
     return records;
 }
 
+uint32_t rl_channel_region(struct rl_channel_thread *thread, uint64_t *n)
+{
+    const struct rle_trace_change *next;
+    bool wakes = false;
+    while ((next = rle_trace_next_change(thread->slot)) && next->position <= thread->position) {
+        thread->region = next->region;
+        wakes |= rle_trace_see_change(thread->slot);
+    }
+    if (wakes)
+        wake(thread->slot);
+    uint64_t until = next ? next->position - thread->position : UINT64_MAX;
+    if (until / sizeof(struct rle_trace_record) < *n)
+        *n = until / sizeof(struct rle_trace_record);
+    return thread->region;
+}
+
 void rl_channel_consume(struct rl_channel_thread *thread, uint64_t n)
 {
     if (rle_trace_release(thread->slot, n))

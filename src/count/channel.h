@@ -31,6 +31,7 @@ struct rl_channel_thread {
     struct rle_trace_slot *slot;
     const void *ring;
     uint64_t position; /**< bytes read, = slot->tail */
+    uint32_t region;   /**< of what was read last: see rl_channel_region */
     void *user;        /**< the caller's */
     uint32_t index;
     bool ended; /**< writes no more; gone once all is read */
@@ -83,6 +84,12 @@ struct rl_channel_thread *rl_channel_threads(struct rl_channel *channel, size_t 
 /** Records ready, in one piece; valid until rl_channel_consume. */
 const struct rle_trace_record *rl_channel_peek(const struct rl_channel_thread *thread,
                                                uint64_t *ret_n);
+
+/**
+ * The region that the thread was in when it wrote the records peeked at (struct rle_trace_change).
+ * @param n  how many records: cut where the thread went elsewhere.
+ */
+uint32_t rl_channel_region(struct rl_channel_thread *thread, uint64_t *n);
 
 /** Give n records back, and wake the writer if it waits. */
 void rl_channel_consume(struct rl_channel_thread *thread, uint64_t n);

@@ -4,6 +4,7 @@
 #include "count/traffic.h"
 
 #include "base/error.h"
+#include "count/accounts.h"
 #include "timing/clock.h"
 
 #include <pthread.h>
@@ -13,7 +14,6 @@
 #include <time.h>
 
 enum {
-    WORKERS_MAX = 16,
     BATCH = 1 << 14, /* records of one thread before the next has its turn */
     STEPS_KEPT = 64, /* turns a thread's reading may lag behind its writing */
     RECORDS_PER_LINE = 4,
@@ -24,11 +24,6 @@ enum {
 static const double DEFAULT_STEP_S = 1e-3;
 static const uint64_t DEFAULT_EXACT = 300000;
 static const double THOROUGH_S = 0.05; /* between looks for processes that died */
-
-/* Accounts of a process, [worker][site], NULL where nothing was seen. */
-struct accounts {
-    struct rl_cache_flow **by_site[WORKERS_MAX];
-};
 
 /* One thread of the program, as the model sees it. */
 struct reader {
@@ -45,6 +40,7 @@ struct step {
 /* Records that every worker has to go through. */
 struct job {
     const struct rl_channel_thread *thread;
+    struct rl_region_accounts *accounts;
     const struct rle_trace_record *record;
     uint64_t n;
 };
@@ -63,7 +59,7 @@ struct rl_simulation {
     struct rl_sampling sampling;
     struct rl_channel *channel;
     uint32_t n_flows;
-    struct worker worker[WORKERS_MAX];
+    struct worker worker[RL_ACCOUNT_WORKERS];
 
     pthread_t reader;
     bool started;
@@ -126,31 +122,6 @@ void rl_traffic_estimate(const struct rl_simulation *traffic, const struct rl_ca
     rl_sampling_estimate(&traffic->sampling, account, level, ret_value);
 }
 
-static struct accounts *new_accounts(const struct rl_simulation *t)
-{
-    struct accounts *accounts = calloc(1, sizeof *accounts);
-    for (uint32_t w = 0; accounts && w < t->options.n_workers; w++) {
-        accounts->by_site[w] = calloc(RLE_TRACE_SITES, sizeof(struct rl_cache_flow *));
-        if (!accounts->by_site[w]) {
-            while (w-- > 0)
-                free(accounts->by_site[w]);
-            free(accounts);
-            return NULL;
-        }
-    }
-    return accounts;
-}
-
-static void free_accounts(const struct rl_simulation *t, struct accounts *accounts)
-{
-    for (uint32_t w = 0; accounts && w < t->options.n_workers; w++) {
-        for (uint32_t site = 0; site < RLE_TRACE_SITES; site++)
-            free(accounts->by_site[w][site]);
-        free(accounts->by_site[w]);
-    }
-    free(accounts);
-}
-
 static bool add_row(struct rl_simulation *t, struct rl_traffic_row row)
 {
     if (t->n_row == t->row_capacity) {
@@ -165,44 +136,61 @@ static bool add_row(struct rl_simulation *t, struct rl_traffic_row row)
     return true;
 }
 
-/* Turn a process's accounts into rows; the first worker's accounts become the rows' own. */
+/* What all workers saw of a site, taken from them; NULL: nothing. */
+static struct rl_cache_flow *take_account(const struct rl_simulation *t,
+                                          struct rl_region_accounts *accounts, uint32_t site)
+{
+    struct rl_cache_flow *sum = NULL;
+    for (uint32_t w = 0; w < t->options.n_workers; w++) {
+        struct rl_account_table *table = &accounts->by_worker[w];
+        struct rl_cache_flow *account = site < table->n ? table->account[site] : NULL;
+        if (!account)
+            continue;
+        table->account[site] = NULL;
+        if (sum) {
+            rl_traffic_add(t, sum, account);
+            free(account);
+        } else {
+            sum = account;
+        }
+    }
+    return sum;
+}
+
+static bool add_rows(struct rl_simulation *t, const struct rl_channel_process *process,
+                     uint32_t region, struct rl_region_accounts *accounts)
+{
+    for (uint32_t site = 0; site < process->n_sites; site++) {
+        const struct rle_trace_site *s = &process->sites[site];
+        struct rl_cache_flow *sum = take_account(t, accounts, site);
+        if (sum && !add_row(t, (struct rl_traffic_row){process->pid, process->sequence, s->block,
+                                                       s->insn, region, sum})) {
+            free(sum);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Turn a process's accounts into rows; accounts become the rows' own. */
 static enum rl_status keep_accounts(void *context, struct rl_channel_process *process,
                                     struct rl_error *err)
 {
-    struct rl_simulation *t = context;
-    struct accounts *accounts = process->user;
+    struct rl_accounts *all = process->user;
+    bool ok = true;
     process->user = NULL;
-    enum rl_status status = RL_OK;
-    for (uint32_t site = 0; accounts && site < process->n_sites && status == RL_OK; site++) {
-        struct rl_cache_flow *sum = NULL;
-        for (uint32_t w = 0; w < t->options.n_workers; w++) {
-            struct rl_cache_flow *account = accounts->by_site[w][site];
-            accounts->by_site[w][site] = NULL;
-            if (account && sum) {
-                rl_traffic_add(t, sum, account);
-                free(account);
-            } else if (account) {
-                sum = account;
-            }
-        }
-        const struct rle_trace_site *s = &process->sites[site];
-        if (sum && !add_row(t, (struct rl_traffic_row){process->pid, process->sequence, s->block,
-                                                       s->insn, sum})) {
-            free(sum);
-            status = rl_fail(err, RL_ENOMEM, "no memory for what instructions moved");
-        }
-    }
-    free_accounts(t, accounts);
-    return status;
+    for (uint32_t r = 0; all && r < RLE_TRACE_REGIONS && ok; r++)
+        if (all->region[r])
+            ok = add_rows(context, process, r, all->region[r]);
+    rl_accounts_free(all);
+    return ok ? RL_OK : rl_fail(err, RL_ENOMEM, "no memory for what instructions moved");
 }
 
 /* ---- records into the model ---- */
 
 static void run_record(struct worker *w, const struct rl_channel_process *process, uint32_t core,
-                       const struct rle_trace_record *record)
+                       struct rl_account_table *table, const struct rle_trace_record *record)
 {
-    struct accounts *accounts = process->user;
-    struct rl_cache_flow **by_site = accounts->by_site[w->index];
     uint32_t i = record->site;
     if (i == 0 || i >= process->n_sites) {
         w->malformed++;
@@ -210,13 +198,10 @@ static void run_record(struct worker *w, const struct rl_channel_process *proces
     }
     for (;; i++) {
         const struct rle_trace_site *site = &process->sites[i];
-        struct rl_cache_flow *flow = by_site[i];
+        struct rl_cache_flow *flow = rl_account_need(table, i, w->traffic->n_flows);
         if (!flow) {
-            flow = by_site[i] = calloc(w->traffic->n_flows, sizeof *flow);
-            if (!flow) {
-                w->out_of_memory = true;
-                return;
-            }
+            w->out_of_memory = true;
+            return;
         }
         uint64_t size = site->size;
         if (site->flags & RLE_TRACE_COUNTED)
@@ -231,10 +216,11 @@ static void run_record(struct worker *w, const struct rl_channel_process *proces
 static void run_job(struct worker *w, const struct job *job)
 {
     uint32_t core = ((const struct reader *)job->thread->user)->core;
+    struct rl_account_table *table = &job->accounts->by_worker[w->index];
     for (uint64_t i = 0; i < job->n; i++) {
         if (i % RECORDS_PER_LINE == 0) /* they lie in the cache of the core that wrote them */
             __builtin_prefetch(&job->record[i + PREFETCH_RECORDS]);
-        run_record(w, job->thread->process, core, &job->record[i]);
+        run_record(w, job->thread->process, core, table, &job->record[i]);
     }
 }
 
@@ -281,15 +267,17 @@ static void run_by_all(struct rl_simulation *t, const struct job *job)
     }
 }
 
-/* Read some of a thread's records, changing over to the next step of the sampling where it was
- * taken. Returns how many. */
-static uint64_t drain(struct rl_simulation *t, struct rl_channel_thread *thread)
+/* Read at most so many of a thread's records, all of one region, changing over to the next step of
+ * the sampling where it was taken. Returns how many. */
+static uint64_t drain_piece(struct rl_simulation *t, struct rl_channel_thread *thread,
+                            uint64_t most)
 {
     struct reader *reader = thread->user;
     uint64_t n;
     const struct rle_trace_record *record = rl_channel_peek(thread, &n);
-    if (n > BATCH)
-        n = BATCH;
+    if (n > most)
+        n = most;
+    uint32_t region = rl_channel_region(thread, &n);
     while (reader->step < t->n_steps) {
         uint64_t at = reader->step_at[reader->step % STEPS_KEPT];
         uint64_t until = at > thread->position ? (at - thread->position) / sizeof *record : 0;
@@ -304,10 +292,24 @@ static uint64_t drain(struct rl_simulation *t, struct rl_channel_thread *thread)
     }
     if (n == 0)
         return 0;
-    run_by_all(t, &(struct job){thread, record, n});
+    struct rl_region_accounts *accounts = rl_accounts_of(thread->process->user, region);
+    if (!accounts) {
+        t->worker[0].out_of_memory = true;
+        return 0;
+    }
+    run_by_all(t, &(struct job){thread, accounts, record, n});
     rl_channel_consume(thread, n);
     t->records += n;
     return n;
+}
+
+static uint64_t drain(struct rl_simulation *t, struct rl_channel_thread *thread)
+{
+    uint64_t sum = 0;
+    uint64_t n;
+    while (sum < BATCH && (n = drain_piece(t, thread, BATCH - sum)) > 0)
+        sum += n;
+    return sum;
 }
 
 /* ---- the sampling's clock ---- */
@@ -344,7 +346,7 @@ static enum rl_status begin_thread(void *context, struct rl_channel_thread *thre
     struct rl_simulation *t = context;
     struct reader *reader = calloc(1, sizeof *reader);
     if (!thread->process->user)
-        thread->process->user = new_accounts(t);
+        thread->process->user = calloc(1, sizeof(struct rl_accounts));
     if (!reader || !thread->process->user) {
         free(reader);
         return rl_fail(err, RL_ENOMEM, "no memory to follow another thread");
@@ -472,9 +474,9 @@ static enum rl_status init(struct rl_simulation *t, struct rl_error *err)
 enum rl_status rl_traffic_new(const struct rl_traffic_options *options,
                               struct rl_simulation **ret_traffic, struct rl_error *err)
 {
-    if (!(options->step_s > 0) || options->n_workers < 1 || options->n_workers > WORKERS_MAX)
+    if (!(options->step_s > 0) || options->n_workers < 1 || options->n_workers > RL_ACCOUNT_WORKERS)
         return rl_fail(err, RL_EINVAL, "a traffic model has 1 to %d workers and a step above 0 s",
-                       WORKERS_MAX);
+                       RL_ACCOUNT_WORKERS);
     struct rl_simulation *t = calloc(1, sizeof *t);
     if (!t)
         return rl_fail(err, RL_ENOMEM, "no memory for the traffic model");
@@ -537,10 +539,12 @@ static int by_place(const void *a, const void *b)
         return x->sequence < y->sequence ? -1 : 1;
     if (x->block != y->block)
         return x->block < y->block ? -1 : 1;
-    return x->insn < y->insn ? -1 : x->insn > y->insn;
+    if (x->insn != y->insn)
+        return x->insn < y->insn ? -1 : 1;
+    return x->region < y->region ? -1 : x->region > y->region;
 }
 
-/* Rows of one instruction, which may have several operands, become one. */
+/* Rows of one instruction in one region, which may have several operands, become one. */
 static void merge_rows(struct rl_simulation *t)
 {
     if (t->n_row > 0)
@@ -596,7 +600,7 @@ void rl_traffic_free(struct rl_simulation *traffic)
         struct rl_channel_thread *thread = rl_channel_threads(t->channel, &n);
         for (size_t i = 0; i < n; i++) { /* only after an error */
             free(thread[i].user);
-            free_accounts(t, thread[i].process->user);
+            rl_accounts_free(thread[i].process->user);
             thread[i].process->user = NULL;
         }
     }
@@ -604,7 +608,7 @@ void rl_traffic_free(struct rl_simulation *traffic)
     for (size_t i = 0; i < t->n_row; i++)
         free((void *)(uintptr_t)t->row[i].account);
     free(t->row);
-    for (uint32_t i = 0; i < WORKERS_MAX; i++)
+    for (uint32_t i = 0; i < RL_ACCOUNT_WORKERS; i++)
         rl_cache_free(t->worker[i].cache);
     pthread_mutex_destroy(&t->lock);
     pthread_cond_destroy(&t->changed);

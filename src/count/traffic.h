@@ -48,16 +48,18 @@ enum rl_status rl_traffic_start(struct rl_simulation *traffic, struct rl_error *
  */
 enum rl_status rl_traffic_stop(struct rl_simulation *traffic, struct rl_error *err);
 
-/** The account of one instruction in one process image. */
+/** The account of one instruction, in one region, in one process image. */
 struct rl_traffic_row {
     int32_t pid;
     uint32_t sequence;                   /**< with pid: which result file */
     uint32_t block;                      /**< index in its BLOCKS */
     uint32_t insn;                       /**< index within the block */
+    uint32_t region;                     /**< index in its REGIONS + 1; 0: outside every region */
     const struct rl_cache_flow *account; /**< [rl_traffic_flows] */
 };
 
-/** All rows, by pid, sequence, block, insn, each once; valid after rl_traffic_stop, until free. */
+/** All rows, by pid, sequence, block, insn, region, each once; valid after rl_traffic_stop, until
+ * free. */
 const struct rl_traffic_row *rl_traffic_rows(const struct rl_simulation *traffic, size_t *ret_n);
 
 /** Flows in an account. */

@@ -586,7 +586,7 @@ static enum rl_status build(struct builder *b, const char *const *file, size_t n
     RL_TRY(append_loops(b, err));
     RL_TRY(tally_regions(b, err));
     RL_TRY(finish(b, err));
-    return traffic ? tally_traffic_add(b->tally, &b->code, traffic, b->only != NULL, err) : RL_OK;
+    return traffic ? tally_traffic_add(b->tally, &b->code, traffic, err) : RL_OK;
 }
 
 enum rl_status rl_tally_build(const char *const *file, size_t n_file,

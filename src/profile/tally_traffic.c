@@ -18,9 +18,11 @@ struct cursor {
     size_t n_block;
 };
 
+/* Units, the program, regions, in this order. */
 struct accounts {
     const struct rl_tally_traffic *traffic;
-    struct rl_cache_flow *flow; /* [n_unit + 1][n_flows]; the last is the program's */
+    size_t n_unit;
+    struct rl_cache_flow *flow; /* [n_unit + 1 + n_region][n_flows] */
 };
 
 static enum rl_status no_memory(struct rl_error *err)
@@ -83,6 +85,27 @@ static void add_account(const struct accounts *a, size_t unit, const struct rl_t
     a->traffic->add(a->traffic->model, a->flow + unit * a->traffic->n_flows, row->account);
 }
 
+/* Is the region, or one around it, of that name? Those around come before those in them. */
+static bool is_in(const struct rl_result *result, uint32_t region, const char *name)
+{
+    for (; region < result->n_regions; region = result->regions[region].parent)
+        if (!strcmp(result->regions[region].name, name))
+            return true;
+    return false;
+}
+
+/* To the row's region and those around it, once to all of one name. */
+static void add_to_regions(const struct rl_tally *tally, const struct cursor *c,
+                           const struct accounts *a, const struct rl_traffic_row *row)
+{
+    if (c->result == c->code->n_result || row->region == 0)
+        return;
+    const struct rl_result *result = &c->code->result[c->result];
+    for (size_t k = 0; k < tally->n_region; k++)
+        if (is_in(result, row->region - 1, tally->region[k].name))
+            add_account(a, a->n_unit + 1 + k, row);
+}
+
 static enum rl_status add_rows(const struct rl_tally *tally, const struct code *code,
                                const struct accounts *a, struct rl_error *err)
 {
@@ -96,7 +119,8 @@ static enum rl_status add_rows(const struct rl_tally *tally, const struct code *
             status = select_result(&c, row, err);
         if (status)
             break;
-        add_account(a, tally->n_unit, row);
+        add_account(a, a->n_unit, row);
+        add_to_regions(tally, &c, a, row);
         if (find_code(&c, row, &module, &offset))
             rl_tally_find(tally, module, offset, &function, &loop);
         if (function != RL_TALLY_NONE)
@@ -153,21 +177,16 @@ static bool touches_memory(const struct rl_kernel *kernel)
     return kernel->load_bytes.value > 0 || kernel->store_bytes.value > 0 || kernel->missing.n > 0;
 }
 
-static enum rl_status fill_all(struct rl_tally *tally, const struct accounts *a, bool restricted,
+static enum rl_status fill_all(struct rl_tally *tally, const struct accounts *a,
                                struct rl_error *err)
 {
-    for (size_t i = 0; i < tally->n_unit; i++)
+    for (size_t i = 0; i < a->n_unit; i++)
         if (touches_memory(&tally->unit[i].kernel))
             RL_TRY(fill_kernel(a, i, &tally->unit[i].kernel, err));
-    bool is_one = restricted && tally->n_region == 1;
-    if (is_one)
-        RL_TRY(fill_kernel(a, tally->n_unit, &tally->region[0].kernel, err));
-    for (size_t i = 0; i < tally->n_region && !is_one; i++)
-        RL_TRY(rl_missing_add(&tally->region[i].kernel.missing, "bytes",
-                              "traffic is simulated by code, not by region; --only with the name "
-                              "of this region alone tells its traffic",
-                              err));
-    return fill_kernel(a, tally->n_unit, &tally->program, err);
+    for (size_t i = 0; i < tally->n_region; i++)
+        if (touches_memory(&tally->region[i].kernel))
+            RL_TRY(fill_kernel(a, a->n_unit + 1 + i, &tally->region[i].kernel, err));
+    return fill_kernel(a, a->n_unit, &tally->program, err);
 }
 
 static enum rl_status note_quality(struct rl_tally *tally, const struct rl_tally_traffic *traffic,
@@ -189,16 +208,16 @@ static enum rl_status note_quality(struct rl_tally *tally, const struct rl_tally
 }
 
 enum rl_status tally_traffic_add(struct rl_tally *tally, const struct code *code,
-                                 const struct rl_tally_traffic *traffic, bool restricted,
-                                 struct rl_error *err)
+                                 const struct rl_tally_traffic *traffic, struct rl_error *err)
 {
-    struct accounts a = {.traffic = traffic};
-    a.flow = calloc((tally->n_unit + 1) * (size_t)traffic->n_flows + 1, sizeof *a.flow);
+    struct accounts a = {.traffic = traffic, .n_unit = tally->n_unit};
+    size_t n = tally->n_unit + 1 + tally->n_region;
+    a.flow = calloc(n * traffic->n_flows + 1, sizeof *a.flow);
     if (!a.flow)
         return no_memory(err);
     enum rl_status status = add_rows(tally, code, &a, err);
     if (!status)
-        status = fill_all(tally, &a, restricted, err);
+        status = fill_all(tally, &a, err);
     if (!status)
         status = note_quality(tally, traffic, err);
     free(a.flow);

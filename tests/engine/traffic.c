@@ -8,9 +8,10 @@
  * Result files are PREFIX.PID.SEQ. The command's output goes to standard error.
  *
  * Output: "status N", "level L BYTES ERROR READS ALLOCATES WRITEBACKS NT" (bytes),
- * "function NAME L1 L2 L3 E1 E2 E3", "records N", "lost N", "skipped N", "waits N", "processes N",
- * "threads N", "sampled N", "malformed N", "unfinished N" (processes killed or lost), "wall
- * SECONDS", "model-cpu SECONDS", "program-cpu SECONDS". */
+ * "function NAME L1 L2 L3 E1 E2 E3", "region NAME L1 L2 L3 E1 E2 E3" (itself; "-": outside),
+ * "records N", "lost N", "skipped N", "waits N", "processes N", "threads N", "sampled N",
+ * "malformed N", "unfinished N" (processes killed or lost), "wall SECONDS", "model-cpu SECONDS",
+ * "program-cpu SECONDS". */
 #include <elf.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -29,7 +30,7 @@
 #include "count/traffic.h"
 #include "timing/clock.h"
 
-enum { FUNCTIONS_MAX = 20000 };
+enum { FUNCTIONS_MAX = 20000, REGIONS_MAX = 64 };
 
 struct function {
     uint64_t low, high;
@@ -41,6 +42,8 @@ static struct rl_traffic_options options;
 static const char *object;
 static struct function functions[FUNCTIONS_MAX];
 static size_t n_functions;
+static struct function regions[REGIONS_MAX]; /* by name */
+static size_t n_regions;
 static unsigned n_unfinished; /* process images that did not end in order */
 
 static void fail(const char *what)
@@ -171,6 +174,25 @@ static void add_to_function(const struct rl_simulation *traffic, uint64_t offset
     }
 }
 
+static void add_to_region(const struct rl_simulation *traffic, const char *file,
+                          const struct rl_traffic_row *row)
+{
+    const char *name = "-";
+    size_t i = 0;
+    if (row->region) {
+        const struct rle_result_region *r = record(file, RLE_SECTION_REGIONS, row->region - 1);
+        name = record(file, RLE_SECTION_STRINGS, r->name);
+    }
+    while (i < n_regions && strcmp(regions[i].name, name) != 0)
+        i++;
+    if (i == REGIONS_MAX)
+        return;
+    if (i == n_regions)
+        regions[n_regions++] = (struct function){
+            .name = name, .sum = calloc(rl_traffic_flows(traffic), sizeof(struct rl_cache_flow))};
+    rl_traffic_add(traffic, regions[i].sum, row->account);
+}
+
 static struct rl_cache_flow *sum_rows(const struct rl_simulation *traffic, const char *prefix)
 {
     size_t n;
@@ -194,6 +216,8 @@ static struct rl_cache_flow *sum_rows(const struct rl_simulation *traffic, const
             add_to_function(traffic, block->address - m->address + m->file_offset, row[i].account);
         }
         rl_traffic_add(traffic, sum, row[i].account);
+        if (file)
+            add_to_region(traffic, file, &row[i]);
     }
     return sum;
 }
@@ -224,6 +248,22 @@ static int run(char **argv, const char *engine, const char *prefix, int channel)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+static void print_sum(const struct rl_simulation *traffic, const char *kind,
+                      const struct function *f)
+{
+    struct rl_traffic_value v[RL_CACHE_LEVELS_MAX];
+    if (!f->sum)
+        return;
+    printf("%s %s", kind, f->name);
+    for (uint32_t level = 0; level < options.geometry.n_levels; level++) {
+        rl_traffic_estimate(traffic, f->sum, level, &v[level]);
+        printf(" %.0f", v[level].bytes);
+    }
+    for (uint32_t level = 0; level < options.geometry.n_levels; level++)
+        printf(" %.0f", v[level].error_bytes);
+    putchar('\n');
+}
+
 static void print_values(const struct rl_simulation *traffic, const struct rl_cache_flow *sum)
 {
     for (uint32_t level = 0; level < options.geometry.n_levels; level++) {
@@ -232,19 +272,10 @@ static void print_values(const struct rl_simulation *traffic, const struct rl_ca
         printf("level %u %.0f %.0f %.0f %.0f %.0f %.0f\n", level + 1, v.bytes, v.error_bytes,
                v.read_bytes, v.allocate_bytes, v.writeback_bytes, v.nt_bytes);
     }
-    for (size_t i = 0; i < n_functions; i++) {
-        if (!functions[i].sum)
-            continue;
-        struct rl_traffic_value v[RL_CACHE_LEVELS_MAX];
-        printf("function %s", functions[i].name);
-        for (uint32_t level = 0; level < options.geometry.n_levels; level++) {
-            rl_traffic_estimate(traffic, functions[i].sum, level, &v[level]);
-            printf(" %.0f", v[level].bytes);
-        }
-        for (uint32_t level = 0; level < options.geometry.n_levels; level++)
-            printf(" %.0f", v[level].error_bytes);
-        putchar('\n');
-    }
+    for (size_t i = 0; i < n_functions; i++)
+        print_sum(traffic, "function", &functions[i]);
+    for (size_t i = 0; i < n_regions; i++)
+        print_sum(traffic, "region", &regions[i]);
 }
 
 static double seconds(struct timeval t)
@@ -291,6 +322,8 @@ int main(int argc, char **argv)
     free(sum);
     for (size_t i = 0; i < n_functions; i++)
         free(functions[i].sum);
+    for (size_t i = 0; i < n_regions; i++)
+        free(regions[i].sum);
     rl_traffic_free(traffic);
     return 0;
 }

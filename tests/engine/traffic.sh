@@ -1,7 +1,7 @@
 #!/bin/sh
 # The traffic model end to end.
 #   traffic.sh CASE ENGINE TOOL PROGRAMS
-# CASE: forms | analytic | cachegrind | sampled | same | commands. PROGRAMS: folder of the engine-* programs.
+# CASE: forms | analytic | regions | cachegrind | sampled | same | commands. PROGRAMS: folder of the engine-* programs.
 set -u
 case=$1 engine=$2 tool=$3 programs=$4
 work=$(mktemp -d /dev/shm/rl-traffic.XXXXXX 2>/dev/null || mktemp -d) || exit 2
@@ -51,6 +51,30 @@ analytic() { # N = 8e6 doubles, R rounds: 24 N R bytes in, 8 N R out, at every l
     within "triad L1" "$1" $((32 * 8000000 * rounds)) 0.1
     within "triad DRAM, with what the arrays' first filling left dirty" "$3" $((32 * 8000000 * rounds + 22 * 1000000)) 0.5
     within "triad fetches from DRAM" "$(fetched 3 "$work/o")" $(((24 * 8000000 * rounds + 24 * 8000000) / 64)) 0.1
+}
+
+# Every line is read once, so it crosses all boundaries once, in its region.
+regions() {
+    traffic "$work/full" full object=/engine-regional -- "$programs/engine-regional"
+    traffic "$work/two" full workers=2 object=/engine-regional -- "$programs/engine-regional"
+    traffic "$work/part" exact=20000 step=200 object=/engine-regional -- "$programs/engine-regional"
+    grep -q '^expect' "$work/err" || complain "no expectations"
+    while read -r word region lines; do
+        [ "$word" = expect ] || continue
+        for run in full two; do
+            set -- $(awk -v r="$region" '$1 == "region" && $2 == r { print $3, $4, $5 }' "$work/$run")
+            for bytes in "$@"; do within "$region ($run)" "$bytes" $((64 * lines)) 0.5; done
+            [ $# = 3 ] || complain "$region ($run): no traffic"
+        done
+        awk -v r="$region" -v t=$((64 * lines)) '$1 == "region" && $2 == r {
+            for (l = 3; l <= 5; l++) {
+                off = $l - t; if (off < 0) off = -off
+                printf "%-6s L%d %10.0f  off %6.2f %%  stated %6.2f %%\n", r, l - 2, t, 100 * off / t, 100 * $(l + 3) / t
+                if ($(l + 3) != "inf" && off > $(l + 3)) { print "  stated too little"; bad = 1 }
+            }
+            seen = 1
+        } END { exit bad || !seen }' "$work/part" || complain "$region (sampled)"
+    done < "$work/err"
 }
 
 cachegrind() {

@@ -396,6 +396,52 @@ static void simulated_traffic_goes_to_the_code_that_caused_it(void **state)
     rl_tally_release(&tally);
 }
 
+static void simulated_traffic_goes_to_its_region_and_those_around_it(void **state)
+{
+    struct fixture *f = *state;
+    static struct result_image image;
+    struct rl_tally tally;
+    uint64_t counters[8];
+    static const struct rl_cache_flow flow[2] = {{.reads = 10, .writebacks = 1}, {.reads = 2}};
+    const struct rl_traffic_row rows[] = {
+        {.pid = 100, .block = 0, .insn = 2, .region = 0, .account = flow},
+        {.pid = 100, .block = 0, .insn = 2, .region = 1, .account = flow},
+        {.pid = 100, .block = 0, .insn = 2, .region = 2, .account = flow},
+        {.pid = 100, .block = 3, .insn = 1, .region = 3, .account = flow},
+        {.pid = 100, .block = 99, .insn = 1, .region = 2, .account = flow},
+        {.pid = 100, .block = 3, .insn = 1, .region = 99, .account = flow}};
+    const struct rl_tally_traffic traffic = {.row = rows,
+                                             .n_row = 6,
+                                             .n_flows = 2,
+                                             .n_levels = 2,
+                                             .add = add_flows,
+                                             .estimate = estimate_flows};
+    kernel_image(f, &image);
+    const struct rle_result_region outer = {.name = image_string(&image, "step"),
+                                            .parent = RLE_NONE},
+                                   inner = {.name = image_string(&image, "solve"), .parent = 0},
+                                   again = {.name = outer.name, .parent = 1};
+    image_add(&image, RLE_SECTION_REGIONS, &outer, sizeof outer);
+    image_add(&image, RLE_SECTION_REGIONS, &inner, sizeof inner);
+    image_add(&image, RLE_SECTION_REGIONS, &again, sizeof again);
+    for (uint32_t region = 0; region <= 3; region++) {
+        kernel_counters(1, counters);
+        image_counters(&image, 0, region, counters, 8);
+    }
+    build(f, &image, &(struct rl_tally_options){.loops = true, .traffic = &traffic}, &tally);
+    assert_int_equal(tally.n_region, 2);
+    assert_string_equal(tally.region[0].name, "step"); /* rows of 1, 2, 3, once each */
+    assert_true(traffic_bytes(&tally.region[0].kernel, "L2") == 4 * 11 * 64);
+    assert_string_equal(tally.region[1].name, "solve"); /* rows of 2 and 3 */
+    assert_true(traffic_bytes(&tally.region[1].kernel, "DRAM") == 3 * 2 * 64);
+    const struct rl_traffic *dram = rl_kernel_find_traffic(&tally.region[1].kernel, "DRAM");
+    assert_int_equal(dram->bytes.source, RL_SOURCE_SIMULATED);
+    assert_true(dram->bytes.spread > 0.049 && dram->bytes.spread < 0.051);
+    assert_int_equal(tally.region[1].kernel.missing.n, 0);
+    assert_true(traffic_bytes(&tally.program, "DRAM") == 6 * 2 * 64);
+    rl_tally_release(&tally);
+}
+
 /* No file to look names up in: functions begin where calls lead. */
 static void code_without_tables_is_divided_by_its_calls(void **state)
 {
@@ -533,6 +579,7 @@ int main(void)
         cmocka_unit_test(regions_include_those_nested_in_them),
         cmocka_unit_test(masks_and_string_instructions_are_pointed_out),
         cmocka_unit_test(simulated_traffic_goes_to_the_code_that_caused_it),
+        cmocka_unit_test(simulated_traffic_goes_to_its_region_and_those_around_it),
         cmocka_unit_test(code_without_tables_is_divided_by_its_calls),
         cmocka_unit_test(generated_code_is_kept_apart_by_process),
         cmocka_unit_test(failures_of_the_engine_are_told),

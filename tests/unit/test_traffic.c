@@ -243,6 +243,53 @@ static void workers_together_equal_one(void **state)
     assert_true(bytes[0][2] > 0);
 }
 
+static void change_region(struct writer *w, uint32_t region)
+{
+    while (!rle_trace_change_region(w->slot, region))
+        usleep(50);
+}
+
+static void lines_count_in_the_region_they_were_moved_in(void **state)
+{
+    (void)state;
+    for (uint32_t n_workers = 1; n_workers <= 3; n_workers += 2) {
+        struct rl_simulation *traffic = begin(true, n_workers);
+        struct writer w[2] = {0};
+        open_process(&w[0], rl_traffic_descriptor(traffic), 0);
+        w[1] = w[0];
+        open_thread(&w[0], rl_traffic_descriptor(traffic));
+        open_thread(&w[1], rl_traffic_descriptor(traffic));
+        put(&w[0], 16 * MIB, 1, 0);
+        for (uint64_t i = 0; i < 3000; i++) { /* more changes than can wait */
+            change_region(&w[0], 7);
+            change_region(&w[0], i % 2 ? 5 : 6); /* nothing was moved in 7 */
+            put(&w[0], MIB + 64 * i, 1, 0);
+            put(&w[1], 32 * MIB + 64 * i, 1, 0);
+            if (i == 999)
+                change_region(&w[1], 5); /* one thread tells another */
+        }
+        change_region(&w[0], 0);
+        put(&w[0], 17 * MIB, 1, 0);
+        change_region(&w[0], RLE_TRACE_REGIONS); /* nonsense: outside */
+        put(&w[0], 18 * MIB, 1, 0);
+        close_thread(&w[0]);
+        close_thread(&w[1]);
+        close_process(&w[0]);
+        assert_int_equal(rl_traffic_stop(traffic, NULL), RL_OK);
+        size_t n;
+        const struct rl_traffic_row *row = rl_traffic_rows(traffic, &n);
+        assert_int_equal(n, 3);
+        const uint32_t region[] = {0, 5, 6};
+        const double lines[] = {3 + 1000, 1500 + 2000, 1500};
+        for (size_t i = 0; i < n; i++) {
+            assert_int_equal(row[i].region, region[i]);
+            for (uint32_t level = 0; level < 3; level++)
+                assert_true(bytes_of(traffic, &row[i], level) == 64 * lines[i]);
+        }
+        rl_traffic_free(traffic);
+    }
+}
+
 static void a_killed_writer_loses_nothing_it_wrote(void **state)
 {
     (void)state;
@@ -393,6 +440,7 @@ int main(void)
         cmocka_unit_test(every_record_reaches_its_instruction),
         cmocka_unit_test(several_threads_fill_their_rings_many_times),
         cmocka_unit_test(workers_together_equal_one),
+        cmocka_unit_test(lines_count_in_the_region_they_were_moved_in),
         cmocka_unit_test(a_killed_writer_loses_nothing_it_wrote),
         cmocka_unit_test(slots_of_processes_that_died_are_used_again),
         cmocka_unit_test(a_writer_outlives_its_reader),

@@ -69,6 +69,9 @@ struct rle_instrument {
     /** Whether what a thread does from now on is to be noted; called with the engine's lock held,
      * from whatever thread. May be NULL. */
     void (*select)(void *area, bool wanted);
+    /** A thread is in this region (struct rle_result_extent) from now on, told under the same
+     * conditions; perhaps before `thread_begin` or after `thread_end`. May be NULL. */
+    void (*region)(void *area, uint32_t slot, uint32_t region);
     /** Emitted code called out (rle_emit_callout). */
     void (*callout)(void *area);
 };

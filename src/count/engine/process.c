@@ -148,7 +148,7 @@ static void become_child(struct rle_thread *thread)
     thread->actions = &engine->actions;
     if (engine->instrument->fork_child)
         engine->instrument->fork_child((char *)thread + RLE_TB_INSTRUMENT, thread->slot);
-    rle_regions_select(thread);
+    rle_regions_tell(thread);
 }
 
 /* A process with its own memory. Nobody else translates meanwhile, so the child's copy is whole. */

@@ -4,6 +4,7 @@
 
 #include "count/engine/engine.h"
 #include "count/engine/result.h"
+#include "count/engine/trace_format.h"
 #include "region/mark.h"
 
 enum {
@@ -21,6 +22,8 @@ struct rle_region_state {
     uint64_t *taken_off;         /* extent of region 0 that holds what moved; NULL: nothing yet */
     uint64_t *part[REGIONS_MAX]; /* extents by region */
 };
+
+_Static_assert(REGIONS_MAX <= RLE_TRACE_REGIONS, "the reader knows them all");
 
 static bool in_use; /* since the first event */
 
@@ -114,19 +117,22 @@ static bool is_selected(uint32_t region)
     return false;
 }
 
-void rle_regions_select(struct rle_thread *thread)
+void rle_regions_tell(struct rle_thread *thread)
 {
-    if (rle_engine.options.only[0] && rle_engine.instrument->select)
-        rle_engine.instrument->select((char *)thread + RLE_TB_INSTRUMENT,
-                                      is_selected(current(thread)));
+    const struct rle_instrument *instrument = rle_engine.instrument;
+    void *area = (char *)thread + RLE_TB_INSTRUMENT;
+    if (rle_engine.options.only[0] && instrument->select)
+        instrument->select(area, is_selected(current(thread)));
+    if (in_use && instrument->region)
+        instrument->region(area, thread->slot, current(thread));
 }
 
-static void select_all_concerned(struct rle_thread *thread)
+static void tell_all_concerned(struct rle_thread *thread)
 {
     for (uint32_t i = 0; i < rle_engine.n_threads; i++) {
         struct rle_thread *t = rle_engine.threads[i];
         if (t == thread || (thread->slot == 0 && t->in_use && !innermost(t)))
-            rle_regions_select(t);
+            rle_regions_tell(t);
     }
 }
 
@@ -211,7 +217,7 @@ void rle_region_event(struct rle_thread *thread, uint32_t mark, const char *name
             begin(thread, text);
         else
             end(thread, named ? text : NULL);
-        select_all_concerned(thread);
+        tell_all_concerned(thread);
     }
     rle_unlock(&rle_engine.lock);
 }

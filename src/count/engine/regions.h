@@ -25,9 +25,9 @@ void rle_regions_thread_end(struct rle_thread *thread);
 /** The process is about to end: account for what is still open. */
 void rle_regions_flush(void);
 
-/** Tell the instrumentation whether the thread is in a region that was asked for. The caller holds
- * the engine's lock. */
-void rle_regions_select(struct rle_thread *thread);
+/** Tell the instrumentation in which region the thread is, and whether that was asked for. The
+ * caller holds the engine's lock. */
+void rle_regions_tell(struct rle_thread *thread);
 
 /** In the child of a fork, whose counters start from 0; regions open stay open. */
 void rle_regions_after_fork(struct rle_thread *thread);

@@ -113,11 +113,11 @@ void rle_thread_end(struct rle_thread *thread)
         return;
     rle_lock(&rle_engine.lock);
     rle_regions_thread_end(thread);
+    if (rle_engine.instrument->thread_end)
+        rle_engine.instrument->thread_end((char *)thread + RLE_TB_INSTRUMENT, thread->slot);
     rle_unlock(&rle_engine.lock);
     record->end_ns = rle_now_ns(CLOCK_MONOTONIC);
     record->alive = 0;
-    if (rle_engine.instrument->thread_end)
-        rle_engine.instrument->thread_end((char *)thread + RLE_TB_INSTRUMENT, thread->slot);
 }
 
 void rle_thread_set_segment(struct rle_thread *thread)
@@ -137,7 +137,7 @@ void rle_thread_begin(struct rle_thread *thread)
     if (rle_engine.instrument->thread_begin)
         rle_engine.instrument->thread_begin((char *)thread + RLE_TB_INSTRUMENT, thread->slot);
     rle_lock(&rle_engine.lock);
-    rle_regions_select(thread);
+    rle_regions_tell(thread);
     rle_unlock(&rle_engine.lock);
 }
 

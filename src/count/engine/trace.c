@@ -25,7 +25,7 @@ static struct {
     uint32_t process_index;
     uint64_t ring[RLE_THREADS_MAX]; /* where a slot's ring is mapped; 0: nowhere yet */
     uint32_t slot[RLE_THREADS_MAX]; /* its slot in the channel … */
-    bool shared[RLE_THREADS_MAX];   /* … if it has one; else nobody reads what it writes */
+    bool shared[RLE_THREADS_MAX];   /* … if it has one, ready; else nobody reads what it writes */
 } trace;
 
 /* ---- the channel ---- */
@@ -167,8 +167,7 @@ static void begin_slot(void *area, uint32_t thread)
     uint32_t index = RLE_TRACE_SLOTS;
     if (trace.process_index < RLE_TRACE_PROCESSES)
         index = rle_trace_take(header->slot_state, RLE_TRACE_SLOTS, &header->n_slots);
-    trace.shared[thread] = index < RLE_TRACE_SLOTS && map_slot((uint64_t)area, ring, index);
-    if (!trace.shared[thread]) {
+    if (index == RLE_TRACE_SLOTS || !map_slot((uint64_t)area, ring, index)) {
         if (index < RLE_TRACE_SLOTS)
             rle_trace_set_state(&header->slot_state[index], RLE_TRACE_FREE);
         map_private((uint64_t)area, RLE_TRACE_AREA);
@@ -185,6 +184,7 @@ static void begin_slot(void *area, uint32_t thread)
     slot->paused = rle_engine.options.only[0] != '\0';
     rle_trace_want(slot, __atomic_load_n(&header->classes, __ATOMIC_ACQUIRE));
     rle_trace_set_state(&header->slot_state[index], RLE_TRACE_IN_USE);
+    __atomic_store_n(&trace.shared[thread], true, __ATOMIC_RELEASE);
 }
 
 /* Table and switch are changed in an order that leaves them in step with the reader's changes. */
@@ -262,9 +262,15 @@ static bool nobody_reads(uint64_t *heartbeat, unsigned *silent)
     return *silent > SILENT_WAITS_MAX || __atomic_load_n(&trace.header->closed, __ATOMIC_ACQUIRE);
 }
 
-static void make_room(struct rle_trace_slot *slot)
+static void wait_for_reader(struct rle_trace_slot *slot, uint32_t room)
 {
     static const struct timespec patience = {.tv_nsec = WAIT_MS * 1000000l};
+    slot->waits++;
+    rle_sys4(SYS_futex, (long)&slot->room, FUTEX_WAIT, room, (long)&patience);
+}
+
+static void make_room(struct rle_trace_slot *slot)
+{
     uint64_t heartbeat = 0;
     unsigned silent = 0;
     uint32_t room;
@@ -277,8 +283,23 @@ static void make_room(struct rle_trace_slot *slot)
             go_deaf(slot);
             return;
         }
-        slot->waits++;
-        rle_sys4(SYS_futex, (long)&slot->room, FUTEX_WAIT, room, (long)&patience);
+        wait_for_reader(slot, room);
+    }
+}
+
+/* Two threads never do so at once: they hold the engine's lock, which the reader does not need. */
+static void change_region(void *area, uint32_t thread, uint32_t region)
+{
+    struct rle_trace_slot *slot = area;
+    uint64_t heartbeat = 0;
+    unsigned silent = 0;
+    if (!__atomic_load_n(&trace.shared[thread], __ATOMIC_ACQUIRE) || slot->region == region)
+        return;
+    while (!slot->deaf) {
+        uint32_t room = __atomic_load_n(&slot->room, __ATOMIC_ACQUIRE);
+        if (rle_trace_change_region(slot, region) || nobody_reads(&heartbeat, &silent))
+            return;
+        wait_for_reader(slot, room);
     }
 }
 
@@ -395,6 +416,7 @@ const struct rle_instrument rle_instrument_sampled = {
     .thread_end = thread_end,
     .fork_child = fork_child,
     .select = select_thread,
+    .region = change_region,
     .callout = callout,
 };
 
@@ -407,5 +429,6 @@ const struct rle_instrument rle_instrument_full = {
     .thread_end = thread_end,
     .fork_child = fork_child,
     .select = select_thread,
+    .region = change_region,
     .callout = callout,
 };

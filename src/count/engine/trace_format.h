@@ -15,6 +15,9 @@
  * translated code looks there before each record. Within a thread records are in program order;
  * between threads the order is that in which the reader empties the rings, a few chunks at a time.
  *
+ * Marked regions are not in the records: each slot has a queue that says from which byte of the
+ * ring on its thread is in which region. So a thread may be told its region by another one.
+ *
  * Used by the engine, which has no libc, and by count/traffic.c; everything here is inline. */
 #ifndef RL_COUNT_ENGINE_TRACE_FORMAT_H
 #define RL_COUNT_ENGINE_TRACE_FORMAT_H
@@ -75,6 +78,19 @@ struct rle_trace_record {
     uint64_t address;
     uint32_t site;  /**< index of its first site */
     uint32_t count; /**< for RLE_TRACE_COUNTED; otherwise undefined */
+};
+
+/* ---- regions ---- */
+
+/** Most regions of a process, and changes of region of a thread that may wait for the reader. */
+#define RLE_TRACE_REGIONS 4096u
+#define RLE_TRACE_CHANGES 1024u
+
+/** From the record at `position` on, counted as rle_trace_head does, the thread is in `region`. */
+struct rle_trace_change {
+    uint64_t position;
+    uint32_t region; /**< index in the result's REGIONS + 1; 0: outside every region */
+    uint32_t pad;
 };
 
 /* ---- layout ---- */
@@ -142,14 +158,19 @@ struct rle_trace_slot {
     uint32_t thread;  /**< engine's slot number of the thread */
     uint32_t deaf;    /**< 1: the reader is gone, records are thrown away */
     uint32_t paused;  /**< 1: the thread is where nothing is to be recorded */
-    uint64_t waits;   /**< times the ring was full */
+    uint64_t waits;   /**< times the ring, or the queue of changes, was full */
+    uint32_t region;  /**< of the latest change */
+    uint32_t changes; /**< queued since the slot was taken */
     /* Written by the reader. */
     _Alignas(64) uint64_t tail; /**< bytes read since the slot was taken */
-    uint32_t room;              /**< futex word: changes when `tail` does */
+    uint32_t room;              /**< futex word: changes when `tail` or `changes_seen` does */
+    uint32_t changes_seen;
     /* Not 0 where an access of that width, its first byte in that grain of a page, may touch a line
      * to be recorded. May say yes too often, never too seldom. */
     _Alignas(64) uint64_t classes; /**< wanted exactly, one bit each */
     uint8_t wanted[RLE_TRACE_WIDTHS][RLE_TRACE_GRAINS];
+    /* Written by the engine, a ring. */
+    struct rle_trace_change change[RLE_TRACE_CHANGES];
 };
 
 _Static_assert(sizeof(struct rle_trace_site) == 16, "format");
@@ -217,6 +238,9 @@ static inline void rle_trace_begin(struct rle_trace_slot *slot, uint64_t ring)
     slot->lost = 0;
     slot->deaf = 0;
     slot->waits = 0;
+    slot->region = 0;
+    slot->changes = 0;
+    slot->changes_seen = 0;
     __atomic_store_n(&slot->cursor, ring, __ATOMIC_RELEASE);
 }
 
@@ -285,6 +309,24 @@ static inline bool rle_trace_write(struct rle_trace_slot *slot, uint64_t address
     return slot->cursor >= slot->limit;
 }
 
+/**
+ * Note that the slot's thread is in another region from its next record on. Not only that thread
+ * may do so, but one at a time.
+ *
+ * @return false if the queue is full: wait until `room` changes from the value it had before.
+ */
+static inline bool rle_trace_change_region(struct rle_trace_slot *slot, uint32_t region)
+{
+    uint32_t n = slot->changes;
+    if (n - __atomic_load_n(&slot->changes_seen, __ATOMIC_ACQUIRE) >= RLE_TRACE_CHANGES)
+        return false;
+    slot->change[n % RLE_TRACE_CHANGES] =
+        (struct rle_trace_change){.position = rle_trace_head(slot), .region = region};
+    slot->region = region;
+    __atomic_store_n(&slot->changes, n + 1, __ATOMIC_RELEASE);
+    return true;
+}
+
 /* ---- the reader ---- */
 
 /**
@@ -315,6 +357,28 @@ static inline bool rle_trace_release(struct rle_trace_slot *slot, uint64_t n)
     uint64_t after = before + n * sizeof(struct rle_trace_record);
     __atomic_store_n(&slot->tail, after, __ATOMIC_RELEASE);
     if (before / (RLE_TRACE_RING / 2) == after / (RLE_TRACE_RING / 2))
+        return false;
+    __atomic_add_fetch(&slot->room, 1, __ATOMIC_ACQ_REL);
+    return true;
+}
+
+/** The next change of region not yet seen, of those made before the records that rle_trace_peek
+ * showed last; NULL: none. */
+static inline const struct rle_trace_change *
+rle_trace_next_change(const struct rle_trace_slot *slot)
+{
+    uint32_t seen = slot->changes_seen;
+    return __atomic_load_n(&slot->changes, __ATOMIC_ACQUIRE) == seen
+               ? NULL
+               : &slot->change[seen % RLE_TRACE_CHANGES];
+}
+
+/** Done with that change. Returns true if the writer is to be woken, as rle_trace_release. */
+static inline bool rle_trace_see_change(struct rle_trace_slot *slot)
+{
+    uint32_t seen = slot->changes_seen + 1;
+    __atomic_store_n(&slot->changes_seen, seen, __ATOMIC_RELEASE);
+    if (seen % (RLE_TRACE_CHANGES / 2) != 0)
         return false;
     __atomic_add_fetch(&slot->room, 1, __ATOMIC_ACQ_REL);
     return true;
