@@ -1,5 +1,6 @@
 # Front door. `make demo` shows what the program does, `make test` runs every test; both install what is
 # missing when run as root on Debian, and otherwise say what to install. CMake does the building.
+# `make bench` compares with other programs; BENCH=slowdown runs that part alone, BENCH_ROUNDS=N repeats it N times.
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -34,7 +35,7 @@ test-sanitized:
 
 bench: all
 	@scripts/setup.sh bench
-	@scripts/bench.sh $(RELEASE)/roofline
+	@scripts/bench.sh $(RELEASE)/roofline $(BENCH)
 
 torture: test-release
 	@ctest --test-dir $(RELEASE) -C torture -L torture --output-on-failure

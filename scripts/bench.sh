@@ -1,9 +1,14 @@
 #!/bin/sh
-# Usage: bench.sh PROGRAM
-# Comparisons with other programs, one after the other; each skips itself where its peer is not installed.
+# Usage: bench.sh PROGRAM [COMPARISON...]
+# Comparisons with other programs, one after the other, all of bench/ if none is named; each skips itself where its
+# peer is not installed. BENCH_ROUNDS: how often each is repeated, 3 if not set.
 set -eu
 program=$1
-for comparison in "$(dirname "$0")"/../bench/*.sh; do
-    echo "== $(basename "$comparison" .sh)"
-    "$comparison" "$program"
+shift
+folder=$(dirname "$0")/../bench
+[ $# -gt 0 ] || set -- $(cd "$folder" && echo *.sh | sed 's/\.sh//g')
+echo "$# comparisons: $*; likwid takes 4 minutes, slowdown 15"
+for comparison in "$@"; do
+    echo "== $comparison"
+    "$folder/$comparison.sh" "$program" "${BENCH_ROUNDS:-3}"
 done
