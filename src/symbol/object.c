@@ -1,6 +1,7 @@
 #include "symbol/object.h"
 
 #include "symbol/debug_file.h"
+#include "symbol/unit_index.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -27,6 +28,7 @@ struct object {
     unsigned n_segments;
     uint64_t unwind_header; /* address of .eh_frame_hdr, 0: none */
     void *files;            /* tsearch tree of struct file_name */
+    struct unit_index units;
 };
 
 static int find_debuginfo(Dwfl_Module *module, void **user, const char *name, Dwarf_Addr base,
@@ -144,6 +146,7 @@ void object_close(struct object *object)
     if (!object)
         return;
     tdestroy(object->files, free_file_name);
+    unit_index_release(&object->units);
     dwfl_end(object->dwfl);
     free(object);
 }
@@ -379,12 +382,17 @@ static const char *full_path(struct object *object, const char *recorded, const 
 
 bool object_line(struct object *object, uint64_t address, struct rl_source_line *ret)
 {
+    Dwarf_Addr bias = 0;
+    Dwarf_Die *unit =
+        unit_index_find(&object->units, object->module, address + object->bias, &bias);
+    Dwarf_Line *row = unit ? dwarf_getsrc_die(unit, address + object->bias - bias) : NULL;
+    const char *file = row ? dwarf_linesrc(row, NULL, NULL) : NULL;
     int line = 0;
-    Dwfl_Line *row = dwfl_module_getsrc(object->module, address + object->bias);
-    const char *file = row ? dwfl_lineinfo(row, NULL, &line, NULL, NULL, NULL) : NULL;
-    if (!file || line <= 0)
+    Dwarf_Attribute attribute;
+    if (!file || dwarf_lineno(row, &line) || line <= 0)
         return false;
-    ret->file = full_path(object, file, dwfl_line_comp_dir(row));
+    ret->file =
+        full_path(object, file, dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute)));
     ret->line = (unsigned)line;
     return true;
 }
@@ -432,7 +440,8 @@ static int find_scopes(struct object *object, uint64_t address, Dwarf_Die *stora
                        Dwarf_Die **ret_unit, Dwarf_Die **ret_scopes)
 {
     Dwarf_Addr bias = 0;
-    Dwarf_Die *skeleton = dwfl_module_addrdie(object->module, address + object->bias, &bias);
+    Dwarf_Die *skeleton =
+        unit_index_find(&object->units, object->module, address + object->bias, &bias);
     Dwarf_Die *inner = NULL;
     if (!skeleton)
         return 0;

@@ -177,6 +177,23 @@ static void inlined_calls_name_callee_and_call_site(void **state)
     rl_symbols_free(symbols);
 }
 
+/* As clang leaves it. */
+static void lines_and_inlined_calls_need_no_table_of_address_ranges(void **state)
+{
+    struct self *self = *state;
+    need(self, "objcopy --remove-section .debug_aranges $SELF bare");
+    struct rl_symbols *symbols = new_symbols(self);
+    struct rl_symbol_module *module = open_in_folder(symbols, self, "bare");
+    struct rl_function function = function_at(module, self->offset);
+    struct rl_source_line line;
+    assert_true(rl_symbol_line(module, self->offset, &line));
+    assert_non_null(strstr(line.file, "tests/unit/test_symbol.c"));
+    assert_in_range(line.line, line_of_outer_sum, line_of_outer_sum + 5);
+    assert_true(find_inlined(module, function.begin, function.end) > 0);
+    assert_false(rl_symbol_line(module, 0, &line));
+    rl_symbols_free(symbols);
+}
+
 static void stripped_code_keeps_its_bounds(void **state)
 {
     struct self *self = *state;
@@ -419,6 +436,7 @@ int main(void)
         cmocka_unit_test(a_function_has_its_name_bounds_and_line),
         cmocka_unit_test(a_function_is_declared_where_the_source_says),
         cmocka_unit_test(inlined_calls_name_callee_and_call_site),
+        cmocka_unit_test(lines_and_inlined_calls_need_no_table_of_address_ranges),
         cmocka_unit_test(stripped_code_keeps_its_bounds),
         cmocka_unit_test(debug_files_are_found_by_build_id),
         cmocka_unit_test(debug_links_are_followed_and_their_checksum_is_checked),
