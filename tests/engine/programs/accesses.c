@@ -14,7 +14,7 @@ enum { LINE = 64, LINES = 4096 };
 
 static char *memory;
 static __thread char thread_local_memory[LINES * LINE];
-static char static_memory[2 * LINE];
+static _Alignas(LINE) char static_memory[2 * LINE];
 static char *current;
 
 FORM static void rep_stos(void)
