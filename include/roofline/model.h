@@ -120,6 +120,9 @@ struct rl_placement {
     double attained;        /**< bound time / measured time, 1 = at the roof; 0 unknown */
     double headroom;  /**< measured / bound time: how many times faster it could be; 0 unknown */
     unsigned threads; /**< thread count whose ceilings were used */
+    /** The machine's outermost memory level if the kernel's bytes there are unknown, else empty: it
+     * may need more time than all that is known. Then nothing is called latency-bound. */
+    char beyond[RL_WORD_LEN];
 
     /** The compute bound had the kernel kept the vector widths it uses: what its own instructions
      * allow. */

@@ -120,6 +120,22 @@ static bool unknown(const struct rl_evidence *e, char *text, size_t size, double
     return true;
 }
 
+static bool unknown_levels(const struct rl_evidence *e, char *text, size_t size, double *ret_gain)
+{
+    const double leaves_room = 0.8; /* above, an unknown level cannot explain much */
+    enum rl_verdict v = e->place->verdict;
+    bool names_one = v == RL_VERDICT_MEMORY || v == RL_VERDICT_COMPUTE ||
+                     v == RL_VERDICT_NEAR_RIDGE || v == RL_VERDICT_NO_FLOP;
+    if (!names_one || !e->place->beyond[0] || e->place->attained >= leaves_room)
+        return false;
+    *ret_gain = 0;
+    snprintf(text, size,
+             "its %s traffic is not known: what is named needs most of what is known (%.0f %% of "
+             "the time), and %s may need more",
+             e->place->beyond, 100 * e->place->attained, e->place->beyond);
+    return true;
+}
+
 static const struct rl_rule rules[] = {
     {.id = "latency.cause",
      .summary = "no resource is used for more than half of the time",
@@ -146,6 +162,10 @@ static const struct rl_rule rules[] = {
      .summary = "FLOP, bytes, time or the ceiling are not known",
      .source = SOURCE_WILLIAMS,
      .speak = unknown},
+    {.id = "unknown.levels",
+     .summary = "the traffic of the outermost memory level is not known",
+     .source = SOURCE_WILLIAMS,
+     .speak = unknown_levels},
 };
 
 const struct rl_rule_table rl_rules_other = {rules, sizeof rules / sizeof rules[0]};

@@ -252,6 +252,23 @@ static void set_unknown(struct rl_placement *place, const char *why)
     snprintf(place->why, sizeof place->why, "%s", why);
 }
 
+/* The outermost level the machine has a ceiling of, where the kernel's bytes there are unknown. */
+static void find_beyond(const struct rl_machine *machine, const struct rl_kernel *kernel,
+                        struct rl_placement *place)
+{
+    const char *outermost = "";
+    for (size_t i = 0; i < machine->n_memory; i++) {
+        const char *level = machine->memory[i].level;
+        if (!outermost[0] || rl_level_rank(level) > rl_level_rank(outermost))
+            outermost = level;
+    }
+    bool touches_none = rl_known(kernel->load_bytes) && rl_known(kernel->store_bytes) &&
+                        kernel->load_bytes.value + kernel->store_bytes.value == 0;
+    const struct rl_traffic *traffic = rl_kernel_find_traffic(kernel, outermost);
+    if (outermost[0] && !touches_none && (!traffic || !rl_known(traffic->bytes)))
+        snprintf(place->beyond, sizeof place->beyond, "%s", outermost);
+}
+
 /* Memory and compute need about the same time: the kernel stands at the ridge. */
 static bool is_near_ridge(const struct rl_placement *place, double tolerance)
 {
@@ -285,6 +302,10 @@ static void judge(struct rl_placement *place, bool has_flop, const struct rl_thr
     } else if (place->attained < limits->latency && compute &&
                place->isa_attained >= limits->latency) {
         set_bound(place, RL_VERDICT_COMPUTE, compute->name);
+    } else if (place->attained < limits->latency && place->beyond[0]) {
+        set_bound(place, RL_VERDICT_UNKNOWN, "unknown");
+        snprintf(place->why, sizeof place->why,
+                 "nothing known explains its time, and its %s traffic is not known", place->beyond);
     } else if (place->attained < limits->latency) {
         set_bound(place, RL_VERDICT_LATENCY, "latency");
     } else if (!has_flop && top->is_memory) {
@@ -309,6 +330,7 @@ enum rl_status rl_place(const struct rl_machine *machine, const struct rl_kernel
     struct rl_value flop = rl_kernel_flop(kernel);
     bool has_flop = rl_known(flop) && flop.value > 0;
     add_memory_resources(machine, kernel, &place);
+    find_beyond(machine, kernel, &place);
     if (kernel->n_ops)
         add_compute_resource(machine, kernel, &place);
     else

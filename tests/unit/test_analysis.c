@@ -122,6 +122,29 @@ static void columns_walked_across_lines_are_named_first(void **state)
     rl_machine_release(&m);
 }
 
+static void a_verdict_without_the_outermost_level_says_so(void **state)
+{
+    (void)state;
+    struct rl_machine m = test_machine();
+    struct rl_profile p = {0};
+    struct rl_kernel *k = add_kernel(&p, "region", 2);
+    add_ops(k, RL_OP_FMA, "avx2", "", 30e9); /* 1.2 s of 2 */
+    add_bytes(k, "L1", 8e9, 0);
+    struct rl_report r = build(&m, &p, NULL);
+    assert_int_equal(r.row[0].place.verdict, RL_VERDICT_COMPUTE);
+    const struct rl_advice *a = find_advice(&r.row[0], "unknown.levels");
+    assert_non_null(a);
+    assert_non_null(strstr(a->text, "its DRAM traffic is not known"));
+    assert_true(a->gain == 0);
+    rl_report_release(&r);
+    add_bytes(k, "DRAM", 1e9, 0);
+    r = build(&m, &p, NULL);
+    assert_null(find_advice(&r.row[0], "unknown.levels"));
+    rl_report_release(&r);
+    rl_profile_release(&p);
+    rl_machine_release(&m);
+}
+
 /* Each byte loaded is read once: a stream, however slow, wastes nothing of its lines. */
 static void a_stream_is_not_told_of_strides(void **state)
 {
@@ -317,6 +340,7 @@ int main(void)
         cmocka_unit_test(a_triad_with_write_allocate_is_told_of_streaming_stores),
         cmocka_unit_test(traffic_far_above_compulsory_asks_for_tiling_and_caps_the_gain),
         cmocka_unit_test(columns_walked_across_lines_are_named_first),
+        cmocka_unit_test(a_verdict_without_the_outermost_level_says_so),
         cmocka_unit_test(a_stream_is_not_told_of_strides),
         cmocka_unit_test(scalar_code_is_told_to_vectorise),
         cmocka_unit_test(a_rare_flop_between_other_work_is_no_cause_to_vectorise),

@@ -180,6 +180,28 @@ static void far_from_every_roof_is_latency(void **state)
     rl_machine_release(&m);
 }
 
+static void without_the_outermost_level_nothing_is_called_latency(void **state)
+{
+    (void)state;
+    struct rl_machine m = test_machine();
+    struct rl_kernel k = kernel_with(1e9, "avx2", 2e9, 1.0);
+    snprintf(k.traffic[0].level, sizeof k.traffic[0].level, "L1");
+    struct rl_placement p = place(&m, &k);
+    assert_int_equal(p.verdict, RL_VERDICT_UNKNOWN);
+    assert_string_equal(p.beyond, "DRAM");
+    assert_non_null(strstr(p.why, "DRAM traffic is not known"));
+    k.time_s.value = 0.05; /* 80 % of the FMA peak: that much is certain */
+    p = place(&m, &k);
+    assert_int_equal(p.verdict, RL_VERDICT_COMPUTE);
+    assert_string_equal(p.beyond, "DRAM");
+    k.n_traffic = 0; /* it touches no memory: there is nothing to know */
+    k.load_bytes = k.store_bytes = rl_value(0, RL_SOURCE_COUNTED, 0);
+    k.time_s.value = 1.0;
+    assert_int_equal(place(&m, &k).verdict, RL_VERDICT_LATENCY);
+    rl_kernel_release(&k);
+    rl_machine_release(&m);
+}
+
 static void memory_and_compute_within_a_tenth_is_near_ridge(void **state)
 {
     (void)state;
@@ -359,6 +381,7 @@ int main(void)
         cmocka_unit_test(a_blocked_gemm_is_bound_by_fma),
         cmocka_unit_test(scalar_code_near_its_own_limit_is_compute_bound_not_latency),
         cmocka_unit_test(far_from_every_roof_is_latency),
+        cmocka_unit_test(without_the_outermost_level_nothing_is_called_latency),
         cmocka_unit_test(memory_and_compute_within_a_tenth_is_near_ridge),
         cmocka_unit_test(a_value_above_the_roof_is_kept_and_explained),
         cmocka_unit_test(a_copy_is_judged_on_bandwidth),
