@@ -454,6 +454,7 @@ static void sample_on(void *arg, unsigned rank)
                 s->repeats[j]++;
             meet(s);
         }
+        meet(s); /* what is due depends on what a judgement changes */
         if (rank == 0)
             judge_round(s);
         r->turn++;
