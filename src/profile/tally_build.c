@@ -459,9 +459,22 @@ static const char *reason_text(uint32_t reason)
         return "started a program that was not counted";
     case RLE_UNCOUNTED_RUNTIME:
         return "was loaded uncounted";
+    case RLE_UNCOUNTED_BEFORE:
+        return "had run uncounted before it was attached to";
+    case RLE_UNCOUNTED_PAUSED:
+        return "ran on uncounted for a while";
     default:
         return "was not counted in full";
     }
+}
+
+/* Of many stretches of time one is named. */
+static bool is_named_already(const struct rl_result *result, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (result->uncounted[k].reason == RLE_UNCOUNTED_PAUSED)
+            return result->uncounted[i].reason == RLE_UNCOUNTED_PAUSED;
+    return false;
 }
 
 /* Start-up by the dynamic loader is always uncounted and of no interest. */
@@ -476,6 +489,8 @@ static enum rl_status note_uncounted(struct builder *b, const struct rl_result *
             *uncounted_ns += (double)(u->end_ns - u->begin_ns);
         if (u->reason == RLE_UNCOUNTED_DETACHED || u->reason == RLE_UNCOUNTED_CHILD)
             b->tally->any_process_failed = true;
+        if (is_named_already(result, i))
+            continue;
         RL_TRY(tally_note(b->tally, err, "process %d %s%s%s", (int)result->pid,
                           reason_text(u->reason), u->detail[0] ? ": " : "", u->detail));
     }

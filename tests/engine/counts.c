@@ -4,10 +4,10 @@
  *
  *   counts FILE [OBJECT-SUFFIX]
  *
- * Output lines: "state N", "status N", "threads N", "translated N", "insns N", "blocks N",
- * "function NAME INSNS", "mnemonic NAME INSNS";
- * with regions also, for each and for what is outside all (named -), "region NAME entries N",
- * "region NAME insns N", "region NAME mnemonic MNEMONIC N". */
+ * Output lines: "state N", "status N", "threads N", "translated N", "uncounted REASON N CLOSED",
+ * "insns N", "blocks N", "function NAME INSNS", "mnemonic NAME INSNS"; with regions also, for each
+ * and for what is outside all (named -), "region NAME entries N", "region NAME insns N", "region
+ * NAME mnemonic MNEMONIC N". */
 #include <elf.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -206,6 +206,21 @@ static void print_region(uint32_t region, const bool *is_object)
     print_mnemonics(prefix);
 }
 
+/* By reason: stretches of time, and how many of them have an end. */
+static void print_uncounted(void)
+{
+    for (uint32_t reason = RLE_UNCOUNTED_DETACHED; reason <= RLE_UNCOUNTED_PAUSED; reason++) {
+        unsigned n = 0, closed = 0;
+        for (uint32_t i = 0; i < used(RLE_SECTION_UNCOUNTED); i++) {
+            const struct rle_result_uncounted *u = record(RLE_SECTION_UNCOUNTED, i);
+            n += u->reason == reason;
+            closed += u->reason == reason && u->end_ns > u->begin_ns;
+        }
+        if (n)
+            printf("uncounted %u %u %u\n", reason, n, closed);
+    }
+}
+
 int main(int argc, char **argv)
 {
     size_t bytes;
@@ -234,6 +249,7 @@ int main(int argc, char **argv)
            used(RLE_SECTION_FRAGMENTS), n_modules);
     if (*header->message)
         printf("message %s\n", header->message);
+    print_uncounted();
     sum(is_object, "");
     for (size_t i = 0; i < n_symbols; i++)
         if (symbols[i].insns)

@@ -162,13 +162,17 @@ GLOBAL rle_program_syscall
     mov 32(%r11), %r8
     mov 40(%r11), %r9
     mov 8(%r11), %rsi
+    movl $1, %gs:RLE_TB_IN_SYSCALL
 GLOBAL rle_syscall_begin
     cmpl $0, %gs:RLE_TB_PENDING
     jne rle_syscall_restart
 GLOBAL rle_syscall_at
     syscall
+GLOBAL rle_syscall_end
+    movl $0, %gs:RLE_TB_IN_SYSCALL
     ret
 GLOBAL rle_syscall_restart
+    movl $0, %gs:RLE_TB_IN_SYSCALL
     mov $-512, %rax
     ret
 
@@ -189,11 +193,19 @@ GLOBAL rle_clone
     jz 1f
     pop %r12
     ret
-1:  xor %ebp, %ebp
-    mov RLE_TB_ENGINE_SP(%r12), %rsp
-    mov %r12, %rdi
+1:  mov %r12, %rdi
+start_thread:
+    xor %ebp, %ebp
+    mov RLE_TB_ENGINE_SP(%rdi), %rsp
     call rle_thread_start
     jmp rle_continue
+
+/* A launcher let a thread of a running program come here, with all signals blocked: its slot is in
+ * rdi, the stack is one of its own, the program's vector state is in the processor. */
+GLOBAL rle_attach_entry
+    call rle_attach
+    mov %rax, %rdi
+    jmp start_thread
 
 /* The kernel's signal entry, on the engine's alternate stack: (signal, info, ucontext). C returns 0
  * to go back to what was interrupted, else the program continues from reg[] and NEXT_PC. */
@@ -233,9 +245,29 @@ GLOBAL rle_thread_exit
 GLOBAL rle_go_native
     mov %gs:RLE_TB_NEXT_PC, %rax
     mov %rax, %gs:RLE_TB_TARGET
-GLOBAL rle_native_begin
     RESTORE_PROGRAM
-GLOBAL rle_native_end
+
+/* void rle_return_natively(state): the same without the thread block, nor a byte of the program's
+ * stack. */
+GLOBAL rle_return_natively
+    mov %rdi, %rsp
+    pop %rax
+    pop %rcx
+    pop %rdx
+    pop %rbx
+    lea 8(%rsp), %rsp
+    pop %rbp
+    pop %rsi
+    pop %rdi
+    pop %r8
+    pop %r9
+    pop %r10
+    pop %r11
+    pop %r12
+    pop %r13
+    pop %r14
+    pop %r15
+    iretq
 
 /* long rle_copy_guarded(to, from, bytes): a fault at the marked instruction goes to the failure. */
 GLOBAL rle_copy_guarded
@@ -261,6 +293,9 @@ GLOBAL rle_constructor
     jmp rle_continue
 1:  ret
 
+/* The launcher finds the control structure by the word in front of the entry point. */
+    .balign 8
+    .quad rle_control - rle_injected
 /* Where the launcher puts a process that stands at its first instruction: the stack is as the kernel
  * made it, rax holds the program's entry, everything else is 0. */
 GLOBAL rle_injected

@@ -1,5 +1,6 @@
 #include "count/engine/dispatch.h"
 
+#include "count/engine/attach.h"
 #include "count/engine/branch.h"
 #include "count/engine/engine.h"
 #include "count/engine/link.h"
@@ -13,11 +14,18 @@
 #define VSYSCALL_PAGE 0xFFFFFFFFFF600000ul
 enum { VSYSCALL_STRIDE = 1024 };
 
+void rle_go_uncounted(void)
+{
+    __atomic_store_n(&rle_control.state, RLE_PRESENCE_FIXED, __ATOMIC_RELEASE);
+    __atomic_store_n(&rle_control.detaching, 1, __ATOMIC_RELEASE);
+}
+
 /* Under the lock. */
 static void detach(const char *why)
 {
-    if (__atomic_exchange_n(&rle_engine.detaching, true, __ATOMIC_ACQ_REL))
+    if (rle_control.state == RLE_PRESENCE_FIXED && rle_control.detaching)
         return;
+    rle_go_uncounted();
     rle_result_uncounted(RLE_UNCOUNTED_DETACHED, why);
     rle_result_detach(why);
 }
@@ -81,7 +89,7 @@ static void go_on(struct rle_thread *thread, uint64_t pc, const struct rle_fragm
     rle_unlock(&rle_engine.lock);
     if (fragment)
         return;
-    if (rle_engine.detaching) {
+    if (rle_control.detaching && rle_control.state == RLE_PRESENCE_FIXED) {
         rle_dispatch_next(thread);
     } else if (is_vsyscall(pc)) {
         emulate_vsyscall(thread);
@@ -89,12 +97,21 @@ static void go_on(struct rle_thread *thread, uint64_t pc, const struct rle_fragm
     }
 }
 
+/* And forget that it was kicked, which what follows heeds. */
+static void deliver_all(struct rle_thread *thread)
+{
+    while (thread->pending & RLE_PENDING_SIGNAL)
+        rle_deliver_pending(thread);
+    thread->pending = 0;
+}
+
 void rle_dispatch_next(struct rle_thread *thread)
 {
-    while (thread->pending)
-        rle_deliver_pending(thread);
-    if (rle_engine.detaching)
-        rle_leave(thread);
+    do {
+        deliver_all(thread);
+        if (rle_control.detaching)
+            rle_leave(thread);
+    } while (thread->pending);
     rle_lock(&rle_engine.lock);
     go_on(thread, thread->next_pc, obtain(thread->next_pc, RLE_VIA_LINK));
 }
@@ -121,7 +138,7 @@ void rle_dispatch_stub(struct rle_thread *thread)
     default:
         break;
     }
-    if (stub.kind != RLE_STUB_LINK || rle_engine.detaching) {
+    if (stub.kind != RLE_STUB_LINK || rle_control.detaching) {
         rle_dispatch_next(thread);
         return;
     }
@@ -143,7 +160,7 @@ static void remember(struct rle_thread *thread, const struct rle_fragment *fragm
 static void dispatch_indirect(struct rle_thread *thread, enum rle_via via)
 {
     uint64_t pc = thread->next_pc;
-    if (rle_engine.detaching) {
+    if (rle_control.detaching) {
         rle_dispatch_next(thread);
         return;
     }
@@ -172,8 +189,11 @@ void rle_dispatch_callout(struct rle_thread *thread)
     thread->target = thread->resume;
     if (rle_engine.instrument->callout)
         rle_engine.instrument->callout((char *)thread + RLE_TB_INSTRUMENT);
-    if (thread->pending)
+    if (thread->pending) {
+        thread->kicked = thread->pending == RLE_PENDING_KICK;
+        thread->pending &= RLE_PENDING_SIGNAL;
         rle_step_to_boundary(thread);
+    }
 }
 
 void rle_detach(const char *why)

@@ -9,6 +9,17 @@
 
 #pragma GCC visibility push(hidden)
 
+/** Registers, in an order that suits rle_return_natively. */
+struct rle_native_state {
+    uint64_t reg[16]; /**< by hardware number; that of rsp is not used */
+    uint64_t pc;
+    uint64_t cs; /**< RLE_USER_CS */
+    uint64_t rflags;
+    uint64_t sp;
+    uint64_t ss; /**< RLE_USER_SS */
+};
+enum { RLE_USER_CS = 0x33, RLE_USER_SS = 0x2B };
+
 /** rle_program_syscall: a signal came first; the call did not take place. */
 #define RLE_RESTART (-512l)
 
@@ -28,9 +39,9 @@ void rle_callout_resume_begin(void);
 void rle_callout_resume_end(void);
 void rle_syscall_begin(void);
 void rle_syscall_at(void);
+void rle_syscall_end(void);
 void rle_syscall_restart(void);
-void rle_native_begin(void);
-void rle_native_end(void);
+void rle_attach_entry(void);
 void rle_guarded_at(void);
 void rle_guarded_fail(void);
 
@@ -42,6 +53,7 @@ void rle_after_sigreturn(void);
 _Noreturn void rle_sigreturn(uint64_t frame);
 _Noreturn void rle_thread_exit(int status, uint32_t *in_use);
 _Noreturn void rle_go_native(void);
+_Noreturn void rle_return_natively(const struct rle_native_state *state);
 
 /* C called by dispatch.S on the engine's stack. Each leaves in thread->target the cache address to
  * go on at, and in thread->next_pc the program address that belongs to it. */
@@ -60,6 +72,9 @@ void rle_dispatch_callout(struct rle_thread *thread);
  * @param why  recorded in the result file.
  */
 void rle_detach(const char *why);
+
+/** The same without a word in the result file. */
+void rle_go_uncounted(void);
 
 #pragma GCC visibility pop
 

@@ -20,7 +20,6 @@ struct rle_engine {
     bool refuse_rseq;           /**< constant */
     bool has_fsgsbase;          /**< constant */
     uint32_t xstate_bytes;      /**< constant: most a signal frame may hold */
-    bool detaching;             /**< every thread leaves at its next dispatch */
     struct rle_actions actions; /**< the program's view of its signal actions */
     struct rle_thread *threads[RLE_THREADS_MAX];
     uint32_t n_threads; /**< slots ever used */

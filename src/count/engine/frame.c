@@ -1,5 +1,7 @@
+#include <errno.h>
 #include <signal.h>
 
+#include "count/engine/attach.h"
 #include "count/engine/engine.h"
 #include "count/engine/signals.h"
 
@@ -109,11 +111,24 @@ static void enter_handler(struct rle_thread *thread, const struct rle_pending *s
     rle_sys4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, RLE_SIGSET_BYTES);
 }
 
+/* The handler runs in the place of the system call that the thread was taken out of. */
+static void end_wait(struct rle_thread *thread, const struct rle_action *action)
+{
+    enum { SYSCALL_INSN_BYTES = 2 };
+    if (thread->waits == RLE_WAITS_FOR_SIGNAL ||
+        (thread->waits == RLE_WAITS_RESTARTABLE && !(action->flags & RLE_SA_RESTART))) {
+        thread->reg[RLE_RAX] = (uint64_t)-EINTR;
+        thread->next_pc += SYSCALL_INSN_BYTES;
+    }
+    thread->waits = RLE_WAITS_NOT;
+}
+
 void rle_push_frame(struct rle_thread *thread, const struct rle_pending *pending,
                     const uint8_t *xstate)
 {
     struct rle_pending source = *pending;
     struct rle_action *action = &thread->actions->of[source.signal];
+    end_wait(thread, action);
     uint64_t sp = stack_for(thread, action);
     uint64_t state = (sp - source.xstate_bytes) & ~(uint64_t)(XSTATE_ALIGN - 1);
     uint64_t at = ((state - sizeof(struct rle_signal_frame)) & ~(uint64_t)(FRAME_ALIGN - 1)) -

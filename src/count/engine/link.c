@@ -13,6 +13,8 @@ enum {
     PAGE_HASH_BITS = 18,
     PAGE_BITS = 12,
     OP_JMP = 0xE9,
+    EXIT_BYTES = 24, /* at most, of an exit through a stub */
+    STUB_ROOM = 64,
 };
 
 #define PAGE_HASH_MASK ((1u << PAGE_HASH_BITS) - 1)
@@ -66,6 +68,11 @@ bool rle_links_have_room(void)
 struct rle_fragment *rle_fragment(uint32_t index)
 {
     return &table.fragments[index];
+}
+
+uint32_t rle_fragments_used(void)
+{
+    return table.n_fragments;
 }
 
 uint32_t rle_fragment_index(const struct rle_fragment *fragment)
@@ -216,13 +223,42 @@ static void redirect(uint64_t at, uint64_t to)
     __atomic_store_n(word, keep | d << BYTE_BITS | OP_JMP, __ATOMIC_RELEASE);
 }
 
+static bool has_room_for_stub(const struct rle_arena *arena)
+{
+    return arena->emit.constant - arena->emit.other >= STUB_ROOM;
+}
+
+static void forget(struct rle_fragment *fragment)
+{
+    rle_branch_table_clear(fragment->pc, RLE_VIA_RETURN, fragment->via_return);
+    rle_branch_table_clear(fragment->pc, RLE_VIA_JUMP, fragment->via_jump);
+}
+
+bool rle_fragment_bury(struct rle_fragment *fragment)
+{
+    struct rle_arena *arena = rle_arena_of(fragment->entry);
+    if (!rle_links_have_room())
+        return false;
+    if (fragment->end - fragment->entry < EXIT_BYTES) {
+        if (has_room_for_stub(arena))
+            rle_fragment_kill(fragment);
+        return !fragment->negated_pc;
+    }
+    struct rle_emit e = arena->emit;
+    e.at = rle_arena_writable(fragment->entry);
+    rle_emit_stub(&e, RLE_STUB_DEAD, fragment->pc, rle_fragment_index(fragment), 0);
+    fragment->negated_pc = 0;
+    forget(fragment);
+    return true;
+}
+
 void rle_fragment_kill(struct rle_fragment *fragment)
 {
     if (!fragment->negated_pc)
         return;
     fragment->negated_pc = 0;
     struct rle_arena *arena = rle_arena_of(fragment->entry);
-    if (arena->emit.constant - arena->emit.other < 64)
+    if (!has_room_for_stub(arena))
         rle_die("no room to give up a fragment", fragment->pc);
     struct rle_emit *e = &arena->emit;
     rle_emit_cold(e, true);
@@ -230,8 +266,7 @@ void rle_fragment_kill(struct rle_fragment *fragment)
     rle_emit_stub(e, RLE_STUB_DEAD, fragment->pc, rle_fragment_index(fragment), 0);
     rle_emit_cold(e, false);
     redirect(fragment->entry, stub);
-    rle_branch_table_clear(fragment->pc, RLE_VIA_RETURN, fragment->via_return);
-    rle_branch_table_clear(fragment->pc, RLE_VIA_JUMP, fragment->via_jump);
+    forget(fragment);
 }
 
 static void invalidate_page(uint64_t page)

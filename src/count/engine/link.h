@@ -68,6 +68,8 @@ bool rle_links_init(void);
 bool rle_links_have_room(void);
 
 struct rle_fragment *rle_fragment(uint32_t index);
+/** Fragments are numbered from 1 to below this. */
+uint32_t rle_fragments_used(void);
 uint32_t rle_fragment_index(const struct rle_fragment *fragment);
 struct rle_placed_insn *rle_placed(uint32_t index);
 /** Program address of instruction `insn` of a fragment. */
@@ -103,6 +105,10 @@ void rle_relink(const struct rle_stub *stub, const struct rle_fragment *fragment
 
 /** Give up a fragment. */
 void rle_fragment_kill(struct rle_fragment *fragment);
+
+/** The same while no thread is in the cache: then it needs no room in most cases.
+ * @return false if there is none. */
+bool rle_fragment_bury(struct rle_fragment *fragment);
 
 /** Source at [low, high) changed or went away: give up what was translated from it. Cheap if
  * nothing was. Takes the lock itself. */

@@ -4,7 +4,7 @@
 
 enum { DEFAULT_BLOCKS = 16, MOST_BLOCKS = 32, DECIMAL_DIGITS = 10 };
 
-static const char *const mode_names[RLE_N_MODES] = {"count", "translate", "traffic", "full"};
+static const char *const mode_names[RLE_N_MODES] = {"count", "translate", "traffic", "full", "mix"};
 
 void rle_options_default(struct rle_options *options)
 {

@@ -31,11 +31,13 @@ enum rle_mode {
     RLE_MODE_TRANSLATE = 1, /**< run translated without counting, to measure its cost alone */
     RLE_MODE_TRAFFIC = 2,   /**< count, and feed sampled addresses to the traffic model */
     RLE_MODE_FULL = 3,      /**< count, and feed every address */
+    RLE_MODE_MIX = 4,       /**< count in bursts: ratios of what is counted mean something, sums do
+                                 not; children run natively */
     RLE_N_MODES,
 };
 
 struct rle_options {
-    uint32_t mode; /**< enum rle_mode; key `mode`, by name: count translate traffic full */
+    uint32_t mode; /**< enum rle_mode; key `mode`, by name: count translate traffic full mix */
     /** Key `blocks`: most blocks a superblock may hold, 1 .. 32; default 16. */
     uint32_t max_blocks;
     /** Key `follow`: 1 (default) programs started by exec are counted too, 0 they are not. */

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "count/engine/arena.h"
+#include "count/engine/attach.h"
 #include "count/engine/dispatch.h"
 #include "count/engine/engine.h"
 #include "count/engine/environment.h"
@@ -91,7 +92,7 @@ static bool own_actions(struct rle_thread *child)
 static long clone_sharing(struct rle_thread *parent, struct request *r)
 {
     uint64_t mask = block_signals();
-    if (parent->pending)
+    if (parent->pending & RLE_PENDING_SIGNAL)
         return RLE_RESTART; /* delivery sets the mask */
     struct rle_thread *child = rle_thread_new(parent);
     if (!child || (!(r->flags & CLONE_SIGHAND) && !own_actions(child))) {
@@ -139,8 +140,9 @@ static void become_child(struct rle_thread *thread)
 {
     struct rle_engine *engine = &rle_engine;
     thread->shares_memory = false;
-    if (rle_is_error(rle_result_after_fork(engine->options.output)))
-        engine->detaching = true; /* it runs on, uncounted */
+    bool leaves = rle_attach_leaves_children();
+    if (rle_is_error(rle_result_after_fork(leaves ? NULL : engine->options.output)) && !leaves)
+        rle_go_uncounted(); /* it runs on */
     rle_arenas_after_fork();
     rle_threads_after_fork(thread);
     rle_regions_after_fork(thread);
@@ -149,6 +151,7 @@ static void become_child(struct rle_thread *thread)
     if (engine->instrument->fork_child)
         engine->instrument->fork_child((char *)thread + RLE_TB_INSTRUMENT, thread->slot);
     rle_regions_tell(thread);
+    rle_attach_after_fork();
 }
 
 /* A process with its own memory. Nobody else translates meanwhile, so the child's copy is whole. */
@@ -223,7 +226,7 @@ long rle_sys_execve(struct rle_thread *thread, long nr, long *args)
             return error;
         if (environment.pointers)
             args[env_arg] = (long)environment.pointers;
-    } else if (!thread->shares_memory) {
+    } else if (!thread->shares_memory && rle_engine.options.mode != RLE_MODE_MIX) {
         rle_lock(&rle_engine.lock);
         rle_result_uncounted(RLE_UNCOUNTED_CHILD, "a program was started that is not followed");
         rle_unlock(&rle_engine.lock);
@@ -245,7 +248,7 @@ long rle_sys_execve(struct rle_thread *thread, long nr, long *args)
 long rle_sys_exit(struct rle_thread *thread, long nr, long *args)
 {
     block_signals();
-    if (thread->pending)
+    if (thread->pending & RLE_PENDING_SIGNAL)
         return RLE_RESTART; /* delivery sets the mask */
     rle_thread_end(thread);
     if (thread->shares_memory)

@@ -170,33 +170,65 @@ static long open_for_child(const char *prefix, int pid, uint32_t *ret_sequence)
     return rle_is_error(at) ? at : 0;
 }
 
-long rle_result_after_fork(const char *prefix)
+/* The tables of `from`, in new memory, and counts at zero. */
+static void begin_with_tables_of(const struct rle_result_header *from, uint32_t mode, int pid,
+                                 uint32_t sequence)
 {
     static const enum rle_section_id inherited[] = {
         RLE_SECTION_MODULES,     RLE_SECTION_FRAGMENTS, RLE_SECTION_BLOCKS, RLE_SECTION_CODE,
         RLE_SECTION_CORRECTIONS, RLE_SECTION_REGIONS,   RLE_SECTION_STRINGS};
+    struct rle_result_header *h = result.header;
+    *h = *from;
+    for (unsigned i = 0; i < sizeof(inherited) / sizeof(inherited[0]); i++)
+        copy_used(from, inherited[i]);
+    h->sections[RLE_SECTION_THREADS].used = 0;
+    h->sections[RLE_SECTION_EXTENTS].used = 0;
+    h->sections[RLE_SECTION_UNCOUNTED].used = 0;
+    h->exit_status = 0;
+    h->end_ns = 0;
+    h->message[0] = '\0';
+    begin(h, mode, pid, sequence);
+}
+
+long rle_result_after_fork(const char *prefix)
+{
     int pid = (int)rle_sys3(SYS_getpid, 0, 0, 0);
     struct rle_result_header *parent = result.header;
     uint32_t sequence = 0;
-    long error = open_for_child(prefix, pid, &sequence);
+    long error = prefix ? open_for_child(prefix, pid, &sequence) : -ENOENT;
     if (error) {
         result.path[0] = '\0';
         result.header = rle_map(result.table_bytes);
     }
     if (!result.header)
         rle_die("no memory for the results of a child process", 0);
-    *result.header = *parent;
-    for (unsigned i = 0; i < sizeof(inherited) / sizeof(inherited[0]); i++)
-        copy_used(parent, inherited[i]);
-    struct rle_result_header *h = result.header;
-    h->sections[RLE_SECTION_THREADS].used = 0;
-    h->sections[RLE_SECTION_EXTENTS].used = 0;
-    h->sections[RLE_SECTION_UNCOUNTED].used = 0;
-    h->exit_status = 0;
-    h->end_ns = 0;
-    begin(h, h->mode, pid, sequence);
+    begin_with_tables_of(parent, parent->mode, pid, sequence);
     rle_sys3(SYS_munmap, (long)parent, (long)result.table_bytes, 0);
     return error;
+}
+
+long rle_result_renew(const char *prefix, uint32_t mode)
+{
+    int pid = (int)rle_sys3(SYS_getpid, 0, 0, 0);
+    struct rle_result_header *before = result.header;
+    uint32_t sequence;
+    long error = open_for_child(prefix, pid, &sequence);
+    if (error)
+        return error;
+    begin_with_tables_of(before, mode, pid, sequence);
+    rle_sys3(SYS_munmap, (long)before, (long)result.table_bytes, 0);
+    return 0;
+}
+
+static uint32_t add_bytes(enum rle_section_id section, const void *bytes, uint32_t n)
+{
+    struct rle_result_section *s = &result.header->sections[section];
+    uint32_t offset = s->used;
+    if (s->capacity - offset < n)
+        return RLE_NONE;
+    rle_copy((char *)result.header + s->offset + offset, bytes, n);
+    __atomic_store_n(&s->used, offset + n, __ATOMIC_RELEASE);
+    return offset;
 }
 
 void rle_result_set_argv(const char *const *argv)
@@ -210,6 +242,14 @@ void rle_result_set_argv(const char *const *argv)
             h->argv_offset = at;
         h->argv_bytes = h->sections[RLE_SECTION_STRINGS].used - h->argv_offset;
     }
+}
+
+void rle_result_set_arguments(const char *arguments, uint32_t bytes)
+{
+    struct rle_result_header *h = result.header;
+    uint32_t at = add_bytes(RLE_SECTION_STRINGS, arguments, bytes);
+    h->argv_offset = at == RLE_NONE ? 0 : at;
+    h->argv_bytes = at == RLE_NONE ? 0 : bytes;
 }
 
 uint32_t rle_result_new_counter(void)
@@ -290,17 +330,6 @@ uint32_t rle_result_room(enum rle_section_id section)
     return s->capacity - s->used;
 }
 
-static uint32_t add_bytes(enum rle_section_id section, const void *bytes, uint32_t n)
-{
-    struct rle_result_section *s = &result.header->sections[section];
-    uint32_t offset = s->used;
-    if (s->capacity - offset < n)
-        return RLE_NONE;
-    rle_copy((char *)result.header + s->offset + offset, bytes, n);
-    __atomic_store_n(&s->used, offset + n, __ATOMIC_RELEASE);
-    return offset;
-}
-
 uint32_t rle_result_add_code(const uint8_t *bytes, uint32_t n)
 {
     return add_bytes(RLE_SECTION_CODE, bytes, n);
@@ -321,6 +350,22 @@ void rle_result_count_translated(uint32_t insns)
     result.header->translated_insns += insns;
 }
 
+/* Without merging: each stretch of time has an entry, as long as there is room. */
+static struct rle_result_uncounted *add_uncounted(enum rle_uncounted_reason reason,
+                                                  const char *detail)
+{
+    struct rle_result_uncounted *entry = rle_result_append(RLE_SECTION_UNCOUNTED);
+    if (!entry)
+        return NULL;
+    uint32_t text = detail ? rle_result_add_string(detail) : 0;
+    *entry = (struct rle_result_uncounted){.reason = reason,
+                                           .detail = text == RLE_NONE ? 0 : text,
+                                           .begin_ns = rle_now_ns(CLOCK_MONOTONIC),
+                                           .events = 1};
+    rle_result_commit(RLE_SECTION_UNCOUNTED);
+    return entry;
+}
+
 void rle_result_uncounted(enum rle_uncounted_reason reason, const char *detail)
 {
     if (!result.header)
@@ -332,16 +377,7 @@ void rle_result_uncounted(enum rle_uncounted_reason reason, const char *detail)
             return;
         }
     }
-    struct rle_result_uncounted *entry = rle_result_append(RLE_SECTION_UNCOUNTED);
-    if (!entry)
-        return;
-    entry->reason = reason;
-    entry->detail = detail ? rle_result_add_string(detail) : 0;
-    if (entry->detail == RLE_NONE)
-        entry->detail = 0;
-    entry->begin_ns = rle_now_ns(CLOCK_MONOTONIC);
-    entry->events = 1;
-    rle_result_commit(RLE_SECTION_UNCOUNTED);
+    add_uncounted(reason, detail);
 }
 
 bool rle_result_holds(uint64_t address)
@@ -372,6 +408,40 @@ static void end(enum rle_process_state state, const char *message)
     if (*message)
         rle_text_add(&text, message);
     h->end_ns = rle_now_ns(CLOCK_MONOTONIC);
+}
+
+/* The last entry, if the program is running uncounted since then. */
+static struct rle_result_uncounted *open_pause(void)
+{
+    uint32_t n = rle_result_used(RLE_SECTION_UNCOUNTED);
+    struct rle_result_uncounted *entry = n ? rle_result_record(RLE_SECTION_UNCOUNTED, n - 1) : NULL;
+    return entry && entry->reason == RLE_UNCOUNTED_PAUSED && !entry->end_ns ? entry : NULL;
+}
+
+void rle_result_pause(const char *why)
+{
+    end(RLE_STATE_DETACHED, why);
+    add_uncounted(RLE_UNCOUNTED_PAUSED, NULL);
+}
+
+void rle_result_resume(void)
+{
+    struct rle_result_header *h = result.header;
+    struct rle_result_uncounted *pause = open_pause();
+    if (pause)
+        pause->end_ns = rle_now_ns(CLOCK_MONOTONIC);
+    h->end_ns = 0;
+    h->message[0] = '\0';
+    __atomic_store_n(&h->state, RLE_STATE_RUNNING, __ATOMIC_RELEASE);
+}
+
+void rle_result_before(uint64_t since_ns)
+{
+    struct rle_result_uncounted *entry = add_uncounted(RLE_UNCOUNTED_BEFORE, NULL);
+    if (!entry)
+        return;
+    entry->end_ns = entry->begin_ns;
+    entry->begin_ns = since_ns;
 }
 
 void rle_result_exit(int status)

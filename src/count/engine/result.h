@@ -21,12 +21,22 @@ long rle_result_open(const char *prefix, uint32_t mode);
  * In the child of a fork: a file of its own, mapped at the same addresses, with the tables (which
  * describe the code the child inherited) copied and every count at zero.
  *
+ * @param prefix  NULL: the child is not to have a file.
  * @return 0, or a negated error number; then the child's counts go nowhere (private memory).
  */
 long rle_result_after_fork(const char *prefix);
 
-/** Record the program's arguments. */
+/**
+ * Another file for the same process, with the tables, which describe code that is translated
+ * already, and every count at zero. Counters are still to be mapped.
+ *
+ * @return 0, or a negated error number; then nothing has changed.
+ */
+long rle_result_renew(const char *prefix, uint32_t mode);
+
+/** Record the program's arguments; the second: `bytes` of terminated strings. */
 void rle_result_set_argv(const char *const *argv);
+void rle_result_set_arguments(const char *arguments, uint32_t bytes);
 
 /** Number of a new counter, never 0; RLE_NONE if none is left. */
 uint32_t rle_result_new_counter(void);
@@ -81,6 +91,13 @@ bool rle_result_holds(uint64_t address);
  * @return false if there is no memory either.
  */
 bool rle_result_replace_page(uint64_t address);
+
+/** From now on to rle_result_resume nothing is counted, as the file says. */
+void rle_result_pause(const char *why);
+void rle_result_resume(void);
+
+/** The program ran uncounted since `since_ns` (CLOCK_MONOTONIC) until now. */
+void rle_result_before(uint64_t since_ns);
 
 /* Ends. Callable without the lock; the first state that is not RUNNING stays, but for exec. */
 void rle_result_exit(int status);

@@ -158,6 +158,8 @@ enum rle_uncounted_reason {
     RLE_UNCOUNTED_NATIVE = 3,   /**< code left native on request (JIT) */
     RLE_UNCOUNTED_CHILD = 4,    /**< a program started by exec that could not be followed */
     RLE_UNCOUNTED_RUNTIME = 5,  /**< before take-over: the dynamic loader's own start-up */
+    RLE_UNCOUNTED_BEFORE = 6,   /**< from its start until it was attached to */
+    RLE_UNCOUNTED_PAUSED = 7,   /**< from when the engine left on request, until it was back */
 };
 
 /** `events` and `end_ns` may change. */

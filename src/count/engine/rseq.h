@@ -5,6 +5,14 @@
 #define RL_COUNT_ENGINE_RSEQ_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+/** A registration. */
+struct rle_rseq {
+    uint64_t area; /**< 0: none */
+    uint32_t bytes;
+    uint32_t signature;
+};
 
 /**
  * Take back the registration that the C library made for the calling thread before take-over.
@@ -13,5 +21,13 @@
  *         false if none was found: the library must then be let have its way.
  */
 bool rle_rseq_withdraw(void);
+
+/** Take a registration that is known from the calling thread, and give it back. */
+void rle_rseq_take(const struct rle_rseq *rseq);
+void rle_rseq_return(const struct rle_rseq *rseq);
+
+/** The program's system call, by its arguments: what it asks for is noted for rle_rseq_return.
+ * @return what the call does. */
+long rle_rseq_defer(struct rle_rseq *rseq, const long *args);
 
 #endif

@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "count/engine/arena.h"
+#include "count/engine/attach.h"
 #include "count/engine/corrections.h"
 #include "count/engine/dispatch.h"
 #include "count/engine/engine.h"
@@ -74,6 +75,13 @@ void rle_signals_init(void)
         if (is_own(s) || action->handler > RLE_SIG_IGN)
             rle_install_action(s, action);
     }
+}
+
+void rle_uninstall_actions(void)
+{
+    for (int s = 1; s <= RLE_SIGNALS; s++)
+        if (s != SIGKILL && s != SIGSTOP)
+            set_kernel_action(s, &rle_engine.actions.of[s]);
 }
 
 void rle_uninstall_signals(struct rle_thread *thread)
@@ -196,7 +204,7 @@ static void default_action(const struct rle_thread *thread, int signal, struct r
 void rle_deliver_pending(struct rle_thread *thread)
 {
     struct rle_pending *pending = &thread->signal;
-    thread->pending = 0;
+    thread->pending &= ~RLE_PENDING_SIGNAL;
     if (has_handler(thread, pending->signal)) {
         rle_push_frame(thread, pending, thread->xstate);
         return;
@@ -210,7 +218,7 @@ static void keep(struct rle_thread *thread, int signal, const uint8_t *info,
 {
     const uint8_t *xstate = rle_pending_from(&thread->signal, signal, info, uc);
     rle_copy(thread->xstate, xstate, thread->signal.xstate_bytes);
-    thread->pending = 1;
+    thread->pending |= RLE_PENDING_SIGNAL;
 }
 
 /* The mask while stepping: faults must still be delivered. */
@@ -226,10 +234,12 @@ static int start_stepping(struct rle_thread *thread, struct rle_ucontext *uc)
 
 void rle_step_to_boundary(struct rle_thread *thread)
 {
-    uint64_t mask = STEPPING_MASK;
+    uint64_t mask = STEPPING_MASK, before;
     thread->stepping = true;
     thread->rflags |= RLE_TRAP_FLAG;
-    rle_sys4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, RLE_SIGSET_BYTES);
+    rle_sys4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, (long)&before, RLE_SIGSET_BYTES);
+    if (thread->kicked)
+        thread->kick_mask = before;
 }
 
 /* reg[] and next_pc are the program's; deliver without detour. */
@@ -259,6 +269,47 @@ static int deliver_kept(struct rle_thread *thread, const struct rle_ucontext *uc
     return CONTINUE; /* rle_continue delivers what is pending */
 }
 
+/* ---- leaving ----------------------------------------------------------------------------------
+ */
+
+/* Leave the engine from here, by way of the kernel's frame, which holds the vector state. `place`
+ * is where in the cache, NULL: nowhere, the registers are the program's already. */
+static int leave_by_frame(struct rle_thread *thread, const struct place *place,
+                          struct rle_ucontext *uc, uint64_t mask)
+{
+    uc->mask = mask;
+    uc->greg[RLE_GREG_FLAGS] &= ~RLE_TRAP_FLAG;
+    if (!rle_park(thread))
+        return GO_BACK;
+    if (place) {
+        leave_fragment(thread, place, uc);
+        rle_registers_to(thread, uc);
+        uc->greg[RLE_GREG_RIP] = thread->next_pc;
+    }
+    uc->stack = thread->program_altstack;
+    rle_leave_block(thread);
+    return GO_BACK;
+}
+
+/* Stepping has reached a boundary. */
+static int at_boundary(struct rle_thread *thread, const struct place *place,
+                       struct rle_ucontext *uc)
+{
+    bool kicked = thread->kicked;
+    thread->kicked = false;
+    if (kicked && !(thread->pending & RLE_PENDING_SIGNAL)) {
+        thread->stepping = false;
+        return leave_by_frame(thread, place, uc, thread->kick_mask);
+    }
+    if (place)
+        leave_fragment(thread, place, uc);
+    else {
+        rle_registers_from(thread, uc);
+        thread->next_pc = uc->greg[RLE_GREG_RIP];
+    }
+    return deliver_kept(thread, uc);
+}
+
 /* ---- by place ---------------------------------------------------------------------------------
  */
 
@@ -285,21 +336,23 @@ static int stepped(struct rle_thread *thread, struct rle_ucontext *uc)
     uint64_t pc = uc->greg[RLE_GREG_RIP];
     const struct rle_arena *arena = rle_arena_of(pc);
     struct place place;
-    if (arena && find_place(arena, pc, &place) && place.exact) {
-        leave_fragment(thread, &place, uc);
-        return deliver_kept(thread, uc);
-    }
+    if (arena && find_place(arena, pc, &place) && place.exact)
+        return at_boundary(thread, &place, uc);
     if (arena || leads_to_cache(pc))
         return start_stepping(thread, uc);
     if (in_engine(pc)) { /* C comes next, and will deliver it */
         thread->stepping = false;
         uc->greg[RLE_GREG_FLAGS] &= ~RLE_TRAP_FLAG;
         uc->mask = RLE_ALL_SIGNALS;
+        if (!thread->kicked)
+            return GO_BACK;
+        thread->kicked = false;
+        if (!thread->pending)
+            uc->mask = thread->kick_mask;
+        thread->pending |= RLE_PENDING_KICK;
         return GO_BACK;
     }
-    rle_registers_from(thread, uc); /* about to fault at an address that holds no code */
-    thread->next_pc = pc;
-    return deliver_kept(thread, uc);
+    return at_boundary(thread, NULL, uc); /* about to fault at an address that holds no code */
 }
 
 static int in_cache(struct rle_thread *thread, const struct rle_arena *arena, int signal,
@@ -336,7 +389,7 @@ static int in_own_code(struct rle_thread *thread, int signal, const uint8_t *inf
     uint64_t pc = uc->greg[RLE_GREG_RIP];
     if (is_synchronous(signal, info))
         rle_die("fault in the engine", pc - (uint64_t)engine_start);
-    if (thread->pending)
+    if (thread->pending & RLE_PENDING_SIGNAL)
         return GO_BACK; /* cannot be: all others are blocked */
     keep(thread, signal, info, uc);
     if (within(pc, rle_miss_begin, rle_miss_end))
@@ -352,6 +405,44 @@ static int in_own_code(struct rle_thread *thread, int signal, const uint8_t *inf
     } else if (pc >= (uint64_t)rle_syscall_begin && pc <= (uint64_t)rle_syscall_at) {
         uc->greg[RLE_GREG_RIP] = (uint64_t)rle_syscall_restart;
         thread->signal.restart = true;
+    }
+    return GO_BACK;
+}
+
+static int step_and_leave(struct rle_thread *thread, struct rle_ucontext *uc, uint64_t mask)
+{
+    thread->kicked = true;
+    thread->kick_mask = mask;
+    return start_stepping(thread, uc);
+}
+
+/* A launcher asks to leave. It made sure that the thread is in the engine, and not in a system call
+ * of the program's. */
+static int kicked(struct rle_thread *thread, const uint8_t *info, struct rle_ucontext *uc)
+{
+    uint64_t pc = uc->greg[RLE_GREG_RIP], mask = rle_kick_mask(info);
+    const struct rle_arena *arena = rle_arena_of(pc);
+    struct place place;
+    uc->mask = mask;
+    if (thread->stepping) {
+        thread->kicked = true;
+        thread->kick_mask = thread->pending ? mask : thread->kick_mask;
+        return GO_BACK;
+    }
+    if (arena && find_place(arena, pc, &place) && place.exact)
+        return leave_by_frame(thread, &place, uc, mask);
+    if (arena || within(pc, rle_miss_begin, rle_miss_end))
+        return step_and_leave(thread, uc, mask);
+    if (within(pc, rle_callout_resume_begin, rle_callout_resume_end)) {
+        thread->rflags |= RLE_TRAP_FLAG;
+        return step_and_leave(thread, uc, mask);
+    }
+    if (!in_engine(pc))
+        return leave_by_frame(thread, NULL, uc, mask);
+    thread->pending |= RLE_PENDING_KICK;
+    if (within(pc, rle_resume_begin, rle_resume_end)) {
+        uc->greg[RLE_GREG_RIP] = (uint64_t)rle_continue;
+        uc->greg[RLE_GREG_FLAGS] = RLE_FLAGS_AT_HANDLER;
     }
     return GO_BACK;
 }
@@ -379,6 +470,8 @@ int rle_signal(int signal, uint8_t *info, struct rle_ucontext *uc)
     }
     if (signal == SIGBUS && is_synchronous(signal, info) && no_room_for_results(info))
         return GO_BACK;
+    if (rle_is_kick(signal, info))
+        return kicked(thread, info, uc);
     if (signal == SIGTRAP && thread->stepping)
         return stepped(thread, uc);
     const struct rle_arena *arena = rle_arena_of(pc);

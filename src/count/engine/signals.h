@@ -28,6 +28,9 @@ void rle_install_action(int signal, const struct rle_action *action);
 /** Give the kernel the program's own actions and signal stack, for running natively. */
 void rle_uninstall_signals(struct rle_thread *thread);
 
+/** The same of the process, while every thread waits in the engine. */
+void rle_uninstall_actions(void);
+
 /** Build the frame of the pending signal on the program's stack; the program then continues, from
  * reg[] and next_pc, in its handler. Nothing may be pending behind it but what arrives meanwhile.
  */

@@ -3,8 +3,10 @@
 #include <asm/prctl.h>
 #include <errno.h>
 #include <linux/ptrace.h>
+#include <signal.h>
 #include <sys/mman.h>
 
+#include "count/engine/attach.h"
 #include "count/engine/corrections.h"
 #include "count/engine/dispatch.h"
 #include "count/engine/engine.h"
@@ -88,10 +90,12 @@ static long arch_prctl(struct rle_thread *thread, long nr, long *args)
     }
 }
 
-/* See rseq.h: programs must do without, as on kernels that lack it. */
+/* See rseq.h: programs must do without, as on kernels that lack it. Where the C library found it at
+ * its start it insists on it for every thread: such a thread registers when the engine leaves. */
 static long restartable(struct rle_thread *thread, long nr, long *args)
 {
-    (void)thread;
+    if (rle_control.state != RLE_PRESENCE_FIXED)
+        return rle_rseq_defer(&thread->rseq, args);
     return rle_engine.refuse_rseq ? -ENOSYS : rle_program_syscall(nr, args);
 }
 
@@ -178,15 +182,39 @@ void rle_emulate_syscall(struct rle_thread *thread, const struct rle_stub *stub)
         rle_correct(thread, rle_fragment(stub->fragment)->record, stub->insn);
         return;
     }
-    if (!thread->pending)
+    thread->waits = RLE_WAITS_NOT;
+    if (!(thread->pending & RLE_PENDING_SIGNAL))
         thread->has_temporary_mask = false;
     thread->reg[RLE_RAX] = (uint64_t)result;
     thread->reg[RLE_RCX] = stub->pc;
     thread->reg[RLE_R11] = thread->rflags;
 }
 
-_Noreturn void rle_leave(struct rle_thread *thread)
+void rle_leave(struct rle_thread *thread)
 {
-    rle_uninstall_signals(thread);
-    rle_go_native();
+    uint64_t all = RLE_ALL_SIGNALS, mask;
+    if (rle_control.state == RLE_PRESENCE_FIXED) {
+        rle_uninstall_signals(thread);
+        rle_go_native();
+    }
+    if (thread->shares_memory) /* its parent, which waits for it, could not leave with it */
+        return;
+    if (thread->waits) /* first make the call again: the kernel remembers how for the thread only
+                          until it takes a signal */
+        return;
+    rle_sys4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&mask, RLE_SIGSET_BYTES);
+    if (thread->pending & RLE_PENDING_SIGNAL)
+        return; /* delivery sets the mask */
+    if (rle_park(thread)) {
+        struct rle_native_state native = {.pc = thread->next_pc,
+                                          .cs = RLE_USER_CS,
+                                          .rflags = thread->rflags,
+                                          .sp = thread->reg[RLE_RSP],
+                                          .ss = RLE_USER_SS};
+        rle_copy(native.reg, thread->reg, sizeof(native.reg));
+        rle_leave_block(thread);
+        rle_sys4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, RLE_SIGSET_BYTES);
+        rle_return_natively(&native);
+    }
+    rle_sys4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, RLE_SIGSET_BYTES);
 }

@@ -10,8 +10,9 @@
 /** Carry out the call in thread->reg[]; next_pc becomes where the program goes on. */
 void rle_emulate_syscall(struct rle_thread *thread, const struct rle_stub *stub);
 
-/** Leave the engine: the thread goes on natively at next_pc. */
-_Noreturn void rle_leave(struct rle_thread *thread);
+/** Leave the engine, to go on natively at next_pc. Returns if a signal has to be delivered first,
+ * or if it is to stay. */
+void rle_leave(struct rle_thread *thread);
 
 /* Result of an emulated call: what the program finds in rax, or RLE_RESTART. Arguments are copies.
  */

@@ -72,7 +72,7 @@ long rle_sys_sigreturn(struct rle_thread *thread, long nr, long *args)
     struct rle_ucontext *uc = (struct rle_ucontext *)at;
     struct rle_ucontext copy;
     rle_sys4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&mask, RLE_SIGSET_BYTES);
-    if (thread->pending)
+    if (thread->pending & RLE_PENDING_SIGNAL)
         return RLE_RESTART; /* delivery sets the mask */
     if (rle_copy_guarded(&copy, uc, sizeof(copy)))
         rle_die("the program's signal frame is gone", at);

@@ -1,8 +1,10 @@
-/* From the constructor of the preloaded object into translated code. */
+#include "count/engine/takeover.h"
+
 #include <cpuid.h>
 #include <elf.h>
 #include <sys/resource.h>
 
+#include "count/engine/attach.h"
 #include "count/engine/branch.h"
 #include "count/engine/corrections.h"
 #include "count/engine/dispatch.h"
@@ -81,26 +83,49 @@ static bool make_tables(void)
     return rle_links_init() && rle_corrections_init();
 }
 
+static const char bad_options[] = "bad options in " RLE_OPTIONS_ENV;
+static const char no_result[] = "the result file cannot be created or mapped";
+
+const char *rle_prepare(const char *options, bool has_fsgsbase)
+{
+    if (!rle_options_parse(options, &rle_engine.options))
+        return bad_options;
+    rle_engine.instrument = instrument_of(rle_engine.options.mode);
+    rle_engine.has_fsgsbase = has_fsgsbase;
+    rle_engine.xstate_bytes = largest_xstate();
+    static bool has_tables, has_branch_tables; /* an attempt before may have failed later on */
+    if (!has_tables && !(has_tables = make_tables()))
+        return "not enough address space for the engine's tables";
+    if (!has_branch_tables && !(has_branch_tables = rle_branch_tables_init()))
+        return "no free address space below 2 GiB";
+    if (rle_is_error(rle_result_open(rle_engine.options.output, rle_engine.options.mode)))
+        return no_result;
+    if (rle_engine.instrument != &rle_instrument_none && !rle_trace_open())
+        return "the channel to the traffic model cannot be opened";
+    return NULL;
+}
+
+const char *rle_renew(const char *options)
+{
+    uint32_t mode = rle_engine.options.mode;
+    if (!rle_options_parse(options, &rle_engine.options))
+        return bad_options;
+    if (instrument_of(mode) != instrument_of(rle_engine.options.mode))
+        return "it was attached to in another mode, and what was translated then stays";
+    if (rle_is_error(rle_result_renew(rle_engine.options.output, rle_engine.options.mode)))
+        return no_result;
+    rle_threads_renew();
+    return NULL;
+}
+
 static bool prepare(char **envp)
 {
     uint64_t hwcap2 = auxiliary(envp, AT_HWCAP2);
     const char *options = rle_environment_clean(envp);
     if (!options)
         return false;
-    if (!rle_options_parse(options, &rle_engine.options))
-        return complain("bad options in " RLE_OPTIONS_ENV);
-    rle_engine.instrument = instrument_of(rle_engine.options.mode);
-    rle_engine.has_fsgsbase = hwcap2 & HWCAP2_FSGSBASE;
-    rle_engine.xstate_bytes = largest_xstate();
-    if (!make_tables())
-        return complain("not enough address space for the engine's tables");
-    if (!rle_branch_tables_init())
-        return complain("no free address space below 2 GiB");
-    if (rle_is_error(rle_result_open(rle_engine.options.output, rle_engine.options.mode)))
-        return complain("the result file cannot be created or mapped");
-    if (rle_engine.instrument != &rle_instrument_none && !rle_trace_open())
-        return complain("the channel to the traffic model cannot be opened");
-    return true;
+    const char *problem = rle_prepare(options, hwcap2 & HWCAP2_FSGSBASE);
+    return !problem || complain(problem);
 }
 
 static bool begin(const char *const *argv)
@@ -108,6 +133,7 @@ static bool begin(const char *const *argv)
     struct rle_thread *thread = rle_thread_new(NULL);
     if (!thread)
         return complain("no memory for the first thread");
+    rle_control.state = RLE_PRESENCE_FIXED;
     rle_result_set_argv(argv);
     rle_thread_set_segment(thread);
     rle_thread_begin(thread);

@@ -74,6 +74,11 @@ struct rle_thread *rle_thread_new(struct rle_thread *parent)
         t->stepping = false;
         t->traced = false;
         t->pending = 0;
+        t->in_syscall = 0;
+        t->parked = 0;
+        t->waits = 0;
+        t->kicked = false;
+        t->rseq = (struct rle_rseq){0};
         t->has_temporary_mask = false;
         t->program_altstack = (struct rle_altstack){.flags = RLE_SS_DISABLE};
         t->actions = parent ? parent->actions : &rle_engine.actions;
@@ -141,6 +146,21 @@ void rle_thread_begin(struct rle_thread *thread)
     rle_unlock(&rle_engine.lock);
 }
 
+/* Its counters are from now on those of a new result file, all zero. */
+static void record_anew(const struct rle_thread *thread, int32_t tid)
+{
+    struct rle_result_thread *record = rle_result_append(RLE_SECTION_THREADS);
+    record->tid = tid;
+    record->n_threads = thread->in_use;
+    record->alive = thread->in_use;
+    record->start_ns = rle_now_ns(CLOCK_MONOTONIC);
+    rle_result_commit(RLE_SECTION_THREADS);
+    uint64_t counters = (uint64_t)thread + RLE_TB_COUNTERS;
+    if (rle_is_error(rle_result_map_extent(thread->slot, 0, counters)))
+        rle_sys6(SYS_mmap, (long)counters, (long)rle_result_counter_bytes(), PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
 void rle_threads_after_fork(struct rle_thread *survivor)
 {
     struct rle_engine *engine = &rle_engine;
@@ -155,14 +175,15 @@ void rle_threads_after_fork(struct rle_thread *survivor)
     engine->threads[0] = survivor;
     engine->n_threads = 1;
     survivor->slot = 0;
-    struct rle_result_thread *record = rle_result_append(RLE_SECTION_THREADS);
-    record->tid = (int32_t)rle_sys3(SYS_gettid, 0, 0, 0);
-    record->n_threads = 1;
-    record->alive = 1;
-    record->start_ns = rle_now_ns(CLOCK_MONOTONIC);
-    rle_result_commit(RLE_SECTION_THREADS);
-    if (rle_is_error(rle_result_map_extent(0, 0, (uint64_t)survivor + RLE_TB_COUNTERS)))
-        rle_sys6(SYS_mmap, (long)survivor + RLE_TB_COUNTERS, (long)rle_result_counter_bytes(),
-                 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
-                 -1, 0);
+    record_anew(survivor, (int32_t)rle_sys3(SYS_gettid, 0, 0, 0));
+}
+
+void rle_threads_renew(void)
+{
+    for (uint32_t i = 0; i < rle_engine.n_threads; i++) {
+        struct rle_thread *t = rle_engine.threads[i];
+        record_anew(t, 0);
+        if (t->regions)
+            rle_regions_after_fork(t);
+    }
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "count/engine/decode.h"
+#include "count/engine/rseq.h"
 #include "count/engine/signal_abi.h"
 #include "count/engine/thread_block.h"
 
@@ -25,6 +26,12 @@ struct rle_pending {
     struct rle_ucontext uc;
     uint8_t info[RLE_SIGINFO_BYTES];
     uint32_t xstate_bytes;
+};
+
+/** Bits of rle_thread.pending. */
+enum {
+    RLE_PENDING_SIGNAL = 1, /**< `signal` waits to be delivered */
+    RLE_PENDING_KICK = 2,   /**< look again whether to leave */
 };
 
 /** All the engine knows of a thread; reg[] and rflags are valid while it is in the engine. */
@@ -44,11 +51,13 @@ struct rle_thread {
     uint64_t entry_return_miss;
     uint64_t entry_jump_miss;
     uint64_t entry_callout;
-    uint32_t pending; /**< 1: `signal` waits to be delivered */
-    uint32_t pad1;
+    uint32_t pending; /**< RLE_PENDING_…; anything keeps the cache from being entered */
+    uint32_t in_syscall;
     uint64_t next_pc;
     uint64_t flags;
-    uint64_t pad2[9];
+    uint32_t parked;
+    uint32_t pad1;
+    uint64_t pad2[8];
     uint64_t reg[16]; /**< program registers by hardware number while in the engine */
     uint64_t rflags;
     uint64_t pad3[15];
@@ -67,6 +76,10 @@ struct rle_thread {
     uint64_t syscall_pc;       /**< program address of the system call under way */
     uint32_t syscall_fragment; /**< where it was translated, and its index there */
     uint32_t syscall_insn;
+    uint32_t waits;                   /**< enum rle_waits of control.h */
+    bool kicked;                      /**< steps to a boundary in order to leave there … */
+    uint64_t kick_mask;               /**< … with this signal mask */
+    struct rle_rseq rseq;             /**< registration taken from it when it was attached to */
     struct rle_region_state *regions; /**< NULL while the program uses none */
     struct rle_pending signal;
 };
@@ -83,6 +96,8 @@ _Static_assert(offsetof(struct rle_thread, flags_rax) == RLE_TB_FLAGS, "layout")
 _Static_assert(offsetof(struct rle_thread, entry_exit) == RLE_TB_EXIT, "layout");
 _Static_assert(offsetof(struct rle_thread, entry_callout) == RLE_TB_CALLOUT, "layout");
 _Static_assert(offsetof(struct rle_thread, pending) == RLE_TB_PENDING, "layout");
+_Static_assert(offsetof(struct rle_thread, in_syscall) == RLE_TB_IN_SYSCALL, "layout");
+_Static_assert(offsetof(struct rle_thread, parked) == RLE_TB_PARKED, "layout");
 _Static_assert(offsetof(struct rle_thread, next_pc) == RLE_TB_NEXT_PC, "layout");
 _Static_assert(offsetof(struct rle_thread, flags) == RLE_TB_FLAGS2, "layout");
 _Static_assert(offsetof(struct rle_thread, reg) == RLE_TB_CONTEXT, "layout");
@@ -130,5 +145,9 @@ void rle_thread_set_segment(struct rle_thread *thread);
 /** The child of a fork keeps only the calling thread: others are forgotten. Counters, which now
  * belong to a new result file, are mapped anew. */
 void rle_threads_after_fork(struct rle_thread *survivor);
+
+/** The same where the process stays as it is: all slots, used or not, count in a new result file.
+ */
+void rle_threads_renew(void);
 
 #endif

@@ -25,8 +25,10 @@
 #define RLE_TB_JUMP_MISS     144
 #define RLE_TB_CALLOUT       152
 #define RLE_TB_PENDING       160 /* 32 bit: a signal waits for the next safe point */
+#define RLE_TB_IN_SYSCALL    164 /* 32 bit: a system call of the program's is being made */
 #define RLE_TB_NEXT_PC       168 /* program address to continue at after a miss or sigreturn */
 #define RLE_TB_FLAGS2        176 /* saved flags (rle_flags_save) */
+#define RLE_TB_PARKED        184 /* 32 bit: waits for the others to leave; attach.h */
 #define RLE_TB_CONTEXT       256 /* program's rax rcx rdx rbx rsp rbp rsi rdi r8..r15 rflags */
 #define RLE_TB_CONTEXT_FLAGS (RLE_TB_CONTEXT + 128)
 

@@ -51,6 +51,17 @@ static const char *read_dynamic(struct image *image, const Elf64_Phdr *dynamic)
     return NULL;
 }
 
+/* The word in front of the entry point leads to it. */
+static const char *find_control(struct image *image)
+{
+    uint64_t entry = image->header->e_entry, distance;
+    if (entry < sizeof(distance) || !lies_within(image, entry - sizeof(distance), sizeof(distance)))
+        return "has no entry point";
+    memcpy(&distance, image->bytes + entry - sizeof(distance), sizeof(distance));
+    image->control = entry + distance;
+    return image->control < image->span ? NULL : "has no control structure";
+}
+
 static const char *check(struct image *image)
 {
     const Elf64_Ehdr *h = image->header = (const void *)image->bytes;
@@ -72,7 +83,7 @@ static const char *check(struct image *image)
             image->span = p->p_vaddr + p->p_memsz;
     }
     image->span = (image->span + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
-    return error;
+    return error ? error : find_control(image);
 }
 
 const char *image_read(const char *path, struct image *ret_image)

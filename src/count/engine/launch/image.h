@@ -16,7 +16,8 @@ struct image {
     const Elf64_Phdr *segment;
     const Elf64_Rela *relocation; /**< all of kind R_X86_64_RELATIVE */
     size_t n_relocations;
-    uint64_t span; /**< bytes of address space it needs, a multiple of the page size */
+    uint64_t control; /**< address of the control structure (control.h), relative to the base */
+    uint64_t span;    /**< bytes of address space it needs, a multiple of the page size */
 };
 
 /** Read and check. @return NULL, or what is wrong with the file. */

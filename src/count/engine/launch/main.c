@@ -1,14 +1,22 @@
 /* roofline-engine-launch ENGINE OPTIONS FILE ARGV0 [ARGUMENT…]
+ * roofline-engine-launch --attach ENGINE OPTIONS PID
+ * roofline-engine-launch --detach ENGINE PID
+ * roofline-engine-launch --bursts ENGINE OPTIONS PID
  *
- * Becomes the program FILE, with the engine in it from the first instruction: for programs without
- * a dynamic loader that would preload it (static, static-PIE, musl, Go). A helper process traces
- * this one over its exec, maps the engine, and goes away; process number, parent and descriptors
- * stay. Where tracing is not allowed the preloaded engine still serves dynamic programs.
+ * The first becomes the program FILE, with the engine in it from the first instruction: for
+ * programs without a dynamic loader that would preload it (static, static-PIE, musl, Go). A helper
+ * process traces this one over its exec, maps the engine, and goes away; process number, parent and
+ * descriptors stay. Where tracing is not allowed the preloaded engine still serves dynamic
+ * programs.
  *
  * FILE without a slash is looked up in PATH. OPTIONS is the value of the engine's variable
- * (options.h). Ends with status 127 or 126 if FILE cannot be executed, as a shell would. */
+ * (options.h). Ends with status 127 or 126 if FILE cannot be executed, as a shell would.
+ *
+ * The others bring the engine into a running process, out of it, or both at the word of standard
+ * input (bursts.h). Status 126 and the reason if that cannot be done; the process runs on. */
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +25,11 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "count/engine/launch/attach.h"
+#include "count/engine/launch/bursts.h"
 #include "count/engine/launch/image.h"
 #include "count/engine/launch/inject.h"
 #include "count/engine/options.h"
@@ -77,6 +88,14 @@ static bool be_traced(const char *file, const struct image *image)
     return word == 'y';
 }
 
+/* Different for every run of this program. */
+static uint64_t session_number(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return ((uint64_t)getpid() << 32) ^ ((uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec);
+}
+
 static bool changes_user(const char *file)
 {
     struct stat status;
@@ -130,9 +149,45 @@ static const char *find(const char *file)
 
 static const char shell[] = "/bin/sh";
 
+/* What concerns running processes: false if argv asks for nothing of that kind. */
+static bool serve_running(int argc, char **argv, int *ret_status)
+{
+    enum { WORD = 1, ENGINE, FIRST };
+    char why[REASON_BYTES] = "";
+    struct image image;
+    if (argc <= FIRST || strncmp(argv[WORD], "--", 2) != 0)
+        return false;
+    bool is_detach = strcmp(argv[WORD], "--detach") == 0;
+    const char *process = argv[argc - 1], *error = image_read(argv[ENGINE], &image);
+    pid_t pid = (pid_t)strtol(process, NULL, 10);
+    struct attach_options options = {.image = &image,
+                                     .engine_path = argv[ENGINE],
+                                     .options = argv[FIRST],
+                                     .session = session_number()};
+    if (strcmp(argv[WORD], "--bursts") == 0)
+        options.owner = getpid();
+    *ret_status = NOT_EXECUTABLE;
+    if (error) {
+        fprintf(stderr, "roofline-engine: %s: %s\n", argv[ENGINE], error);
+        return true;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    if (options.owner)
+        *ret_status = bursts(pid, &options);
+    else if (is_detach ? detach(pid, &image, why) : attach(pid, &options, why))
+        *ret_status = EXIT_SUCCESS;
+    if (why[0] && *ret_status)
+        fprintf(stderr, "roofline-engine: process %s: %s\n", process, why);
+    image_release(&image);
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     struct image image;
+    int status;
+    if (serve_running(argc, argv, &status))
+        return status;
     if (argc <= FIRST_ARGUMENT) {
         fputs("usage: roofline-engine-launch ENGINE OPTIONS FILE ARGV0 [ARGUMENT...]\n", stderr);
         return USAGE;

@@ -1,0 +1,122 @@
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "count/engine/launch/attach.h"
+#include "count/engine/thread_block.h"
+
+enum {
+    SIGSET_BYTES = 8,
+    ROUNDS = 20000,       /* of waiting, 0.2 ms each */
+    ROUNDS_PER_KICK = 50, /* until who has not left is kicked again */
+    SETTLED_ROUNDS = 100,
+};
+
+static bool fail(struct target *t, const char *why)
+{
+    snprintf(t->why, sizeof(t->why), "%s", why);
+    return false;
+}
+
+/* What cannot be read counts as `otherwise`. */
+static bool is_set(struct target *t, uint64_t at, bool otherwise)
+{
+    uint32_t word;
+    return remote_read(t->pid, at, &word, sizeof(word)) ? word != 0 : otherwise;
+}
+
+static bool is_leaving(struct target *t)
+{
+    uint32_t state;
+    return target_state(t, &state) && state == RLE_PRESENCE_LEAVING;
+}
+
+/* Queue the signal by which the engine is made to look. Only the thread itself changes what is
+ * asked of its block, and it is stopped: while it has not parked the engine's handlers stay
+ * installed. The program's own could not cope with the signal. */
+static void kick(struct target *t, const struct tracee *tracee, const struct rle_control *control)
+{
+    uint64_t block = tracee->regs.gs_base, mask, trap = 1ull << (SIGTRAP - 1);
+    if (!block || !is_set(t, block + control->in_use_at, false) ||
+        is_set(t, block + RLE_TB_PARKED, true) || is_set(t, block + RLE_TB_IN_SYSCALL, true) ||
+        is_set(t, block + control->waits_at, true) || !is_leaving(t) ||
+        ptrace(PTRACE_GETSIGMASK, tracee->tid, SIGSET_BYTES, &mask) < 0)
+        return;
+    siginfo_t info = {.si_signo = SIGTRAP, .si_code = SI_QUEUE};
+    info.si_errno = RLE_KICK_ERRNO;
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    info.si_value.sival_ptr = (void *)mask;
+    uint64_t open = mask & ~trap;
+    if (syscall(SYS_rt_tgsigqueueinfo, t->pid, tracee->tid, SIGTRAP, &info) == 0)
+        ptrace(PTRACE_SETSIGMASK, tracee->tid, SIGSET_BYTES, &open);
+}
+
+static bool kick_all(struct target *t, const struct rle_control *control)
+{
+    bool possible = target_stop_some(t, control->syscall_end);
+    for (size_t i = 0; i < t->n_threads && possible; i++)
+        kick(t, &t->thread[i], control);
+    target_release(t);
+    return possible;
+}
+
+static bool ask_to_leave(struct target *t)
+{
+    uint32_t leaving = RLE_PRESENCE_LEAVING, detaching = 1;
+    return target_write_control(t, offsetof(struct rle_control, state), &leaving,
+                                sizeof(leaving)) &&
+           target_write_control(t, offsetof(struct rle_control, detaching), &detaching,
+                                sizeof(detaching));
+}
+
+static bool is_over(uint32_t state)
+{
+    return state == RLE_PRESENCE_OUT || state == RLE_PRESENCE_ABORTED ||
+           state == RLE_PRESENCE_FIXED;
+}
+
+/* Threads that are in the engine leave when they are asked to; where none is, none will come in. */
+static bool leave(struct target *t, const struct rle_control *control)
+{
+    uint32_t state;
+    int settled = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        if (!target_state(t, &state))
+            return false;
+        if (is_over(state))
+            return true;
+        if (state == RLE_PRESENCE_IN && !ask_to_leave(t))
+            return false;
+        if (state == RLE_PRESENCE_GATHERING && ++settled > SETTLED_ROUNDS)
+            return true;
+        if (state != RLE_PRESENCE_GATHERING && i % ROUNDS_PER_KICK == 0 && !kick_all(t, control))
+            return false;
+        target_pause();
+    }
+    return fail(t, "a thread of it does not leave the engine");
+}
+
+bool detach(pid_t pid, const struct image *image, char *why)
+{
+    struct target t;
+    struct rle_control control;
+    uint32_t unwanted = 0;
+    bool done = target_open(&t, pid, image);
+    if (done && (!t.base || !target_read_control(&t, &control)))
+        done = fail(&t, "the engine is not in it");
+    else if (done && control.state == RLE_PRESENCE_FIXED)
+        done = fail(&t, "it is counted since its start, and stays so");
+    if (done)
+        done = target_write_control(&t, offsetof(struct rle_control, wanted), &unwanted,
+                                    sizeof(unwanted)) &&
+               leave(&t, &control);
+    target_close(&t);
+    memcpy(why, t.why, REASON_BYTES);
+    return done;
+}

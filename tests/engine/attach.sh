@@ -1,0 +1,218 @@
+#!/bin/sh
+# Attaching to a running program, and leaving it, must not change what it prints and how it ends.
+#   attach.sh ENGINE LAUNCHER COUNTS CASE PROGRAM [SCENARIO]
+set -u
+engine=$1 launcher=$2 counts=$3 case=$4 program=$5 scenario=${6:-spin}
+work=$(mktemp -d /dev/shm/rl-engine.XXXXXX 2>/dev/null || mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+bad=0
+
+complain() {
+    echo "$@"
+    bad=1
+}
+
+# start SECONDS [EINTR]: the program in the background, when it has begun.
+start() {
+    "$program" "$scenario" "$@" > "$work/out" 2> "$work/err" < /dev/null &
+    pid=$!
+    while ! grep -q ready "$work/err"; do sleep 0.01; done
+    sleep 0.1
+}
+
+attach() {
+    "$launcher" --attach "$engine" "${1:-}output=$work/r" $pid 2> "$work/message"
+    status=$?
+    if grep -q 'not permitted' "$work/message"; then
+        echo "skipped: $(cat "$work/message")"
+        exit 77
+    fi
+    return $status
+}
+
+detach() {
+    "$launcher" --detach "$engine" $pid
+}
+
+# end STATUS: of the program, which prints that nothing was wrong.
+end() {
+    wait $pid
+    ended=$?
+    [ $ended -eq "$1" ] || complain "it ended with $ended, not $1"
+    [ "$(cat "$work/out")" = "$scenario 0" ] || complain "printed: $(cat "$work/out" "$work/err")"
+}
+
+count() {
+    "$counts" "$1" "/${program##*/}" > "$work/counts" || bad=1
+}
+
+value() {
+    sed -n "s/^$1 //p" "$work/counts"
+}
+
+expect() {
+    grep -Fxq "$1" "$work/counts" || complain "expected: $1; counted: $(grep "^${1%% *}" "$work/counts")"
+}
+
+# near A B: for code interrupted once at the beginning and once at the end.
+near() {
+    difference=$((${1:-0} - ${2:-0}))
+    [ "${1:-0}" -gt 1000 ] && [ ${difference#-} -le "$3" ] || complain "not near: ${1:-nothing} ${2:-nothing}"
+}
+
+# The loop's seven instructions, a multiplication, an addition, a load and a store of two numbers.
+check_ratio() {
+    near "$(value 'mnemonic mulpd')" "$(value 'mnemonic addpd')" 1
+    near $((2 * $(value 'mnemonic mulpd'))) "$(value 'mnemonic movapd')" 2
+    rounds=$(value 'mnemonic mulpd')
+    calls=$((rounds / 512))
+    near "$(value 'function ratio_loop')" $((7 * rounds + 5 * calls)) 50
+}
+
+ratio() {
+    start 2
+    attach || complain "$(cat "$work/message")"
+    sleep 0.3
+    detach || bad=1
+    count "$work/r.$pid.0"
+    expect "state 4"
+    expect "uncounted 6 1 1"
+    expect "uncounted 7 1 0"
+    check_ratio
+    cp "$work/counts" "$work/before"
+    sleep 0.3
+    count "$work/r.$pid.0"
+    cmp "$work/before" "$work/counts" || complain "it is still counted"
+    end 5
+}
+
+to_end() {
+    start 1
+    attach || complain "$(cat "$work/message")"
+    end 5
+    count "$work/r.$pid.0"
+    expect "state 2"
+    expect "status 5"
+    check_ratio
+}
+
+# A second time, with another result, and twice at once, which is refused.
+again() {
+    scenario=threads
+    start 3
+    attach || complain "$(cat "$work/message")"
+    attach && complain "attached twice"
+    grep -q 'being counted already' "$work/message" || complain "$(cat "$work/message")"
+    sleep 0.2
+    detach || bad=1
+    attach || complain "$(cat "$work/message")"
+    sleep 0.3
+    detach || bad=1
+    end 5
+    for file in "$work/r.$pid.0" "$work/r.$pid.1"; do
+        count "$file"
+        expect "state 4"
+        near "$(value 'mnemonic mulpd')" "$(value 'mnemonic addpd')" 4
+    done
+}
+
+# The first time where no result can be written; then it works.
+elsewhere() {
+    start 2
+    "$launcher" --attach "$engine" "output=$work/none/r" $pid 2> "$work/message" && complain "it was attached to"
+    grep -q 'result file cannot be created' "$work/message" || complain "$(cat "$work/message")"
+    attach || complain "$(cat "$work/message")"
+    sleep 0.2
+    detach || bad=1
+    "$launcher" --attach "$engine" "output=$work/none/r" $pid 2> "$work/message" && complain "it was attached to"
+    attach || complain "$(cat "$work/message")"
+    sleep 0.2
+    detach || bad=1
+    end 5
+    for file in "$work/r.$pid.0" "$work/r.$pid.1"; do
+        count "$file"
+        check_ratio
+    done
+}
+
+refused() {
+    reason=$scenario
+    case $reason in
+    gs) words="uses the gs segment" ;;
+    seccomp) words="seccomp filter" ;;
+    stopped) words="it is stopped" scenario=spin ;;
+    started) words="counted since its start" scenario=spin program_env=1 ;;
+    esac
+    if [ "$reason" = started ]; then
+        LD_PRELOAD=$engine ROOFLINE_ENGINE=output=$work/first "$program" spin 1 > "$work/out" 2> "$work/err" &
+        pid=$!
+        while ! grep -q ready "$work/err"; do sleep 0.01; done
+    else
+        start 1
+    fi
+    [ "$reason" = stopped ] && kill -STOP $pid
+    attach && complain "it was attached to"
+    grep -q "$words" "$work/message" || complain "the reason is: $(cat "$work/message")"
+    [ "$reason" = stopped ] && kill -CONT $pid
+    end 5
+}
+
+# lines of the milliseconds of bursts
+some_bursts() {
+    i=0
+    while [ $i -lt "$1" ]; do
+        echo 10
+        sleep 0.0$((i % 5))
+        i=$((i + 1))
+    done
+}
+
+bursts() {
+    start 5
+    some_bursts 50 | "$launcher" --bursts "$engine" "mode=mix,output=$work/r" $pid > "$work/answers"
+    grep -q 'not permitted' "$work/answers" && { kill $pid; echo "skipped: tracing is not permitted"; exit 77; }
+    end 5
+    # on a busy machine the program may have ended before the last
+    grep -v '^ok' "$work/answers" | grep -v 'there is no such process\|it has ended\|cannot be written' && bad=1
+    [ "$(grep -c '^ok' "$work/answers")" -ge 10 ] || complain "bursts: $(sort "$work/answers" | uniq -c)"
+    count "$work/r.$pid.0"
+    expect "uncounted 6 1 1"
+    [ "$(ls "$work" | grep -c '^r\.')" -eq 1 ] || complain "results of other processes: $(ls "$work")"
+    [ "$scenario" != spin ] || near "$(value 'mnemonic mulpd')" "$(value 'mnemonic addpd')" 100
+}
+
+launcher_killed() {
+    start 6 eintr
+    for delay in 01 03 05 08 12 02 04 06 10 20 15 07; do
+        yes 5 | "$launcher" --bursts "$engine" "mode=mix,output=$work/r" $pid > "$work/answers" &
+        killed=$!
+        sleep 0.$delay
+        kill -KILL $killed
+        wait $killed 2> /dev/null
+    done
+    # the next one takes it out of the engine
+    echo 5 | "$launcher" --bursts "$engine" "mode=mix,output=$work/r" $pid > "$work/answers"
+    grep -q '^ok' "$work/answers" || complain "afterwards: $(cat "$work/answers")"
+    end 5
+}
+
+killed() {
+    start 10
+    yes 1000 | "$launcher" --bursts "$engine" "mode=mix,output=$work/r" $pid > "$work/answers" &
+    bursting=$!
+    sleep 0.3
+    kill -KILL $pid
+    wait $pid
+    [ $? -eq 137 ] || complain "it ended otherwise"
+    i=0
+    while ! grep -q '^failed' "$work/answers" && [ $i -lt 1000 ]; do
+        sleep 0.01
+        i=$((i + 1))
+    done
+    kill $bursting
+    wait $bursting 2> /dev/null
+    grep -q 'it has ended\|no such process' "$work/answers" || complain "answers: $(head "$work/answers")"
+}
+
+$case
+exit $bad
