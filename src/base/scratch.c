@@ -132,6 +132,33 @@ enum rl_status rl_scratch_make(const char *under, struct rl_scratch *ret, struct
     return rl_fail_errno(err, "no scratch folder under %s", second);
 }
 
+enum rl_status rl_scratch_name(const struct rl_scratch *scratch, const char *file, char **ret_path,
+                               struct rl_error *err)
+{
+    static const char special[] = ": \t\n$";
+    const char *slash = strrchr(file, '/');
+    bool links = strpbrk(file, special) != NULL;
+    char *path = NULL;
+    int n = links ? asprintf(&path, "%s/%s", scratch->path, slash ? slash + 1 : file)
+                  : asprintf(&path, "%s", file);
+    if (n < 0)
+        return rl_fail(err, RL_ENOMEM, "out of memory for a path");
+    if (links && strpbrk(path, special)) {
+        free(path);
+        return rl_fail(err, RL_EUNAVAIL,
+                       "%s cannot be preloaded: its path and that of the folder for scratch files "
+                       "(%s) have a colon, a dollar sign or white space",
+                       file, scratch->path);
+    }
+    if (links && symlink(file, path) != 0 && errno != EEXIST) {
+        enum rl_status status = rl_fail_errno(err, "cannot make a link %s to %s", path, file);
+        free(path);
+        return status;
+    }
+    *ret_path = path;
+    return RL_OK;
+}
+
 void rl_scratch_remove(struct rl_scratch *scratch)
 {
     if (scratch->path[0]) {

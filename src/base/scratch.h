@@ -19,6 +19,17 @@ struct rl_scratch {
  */
 enum rl_status rl_scratch_make(const char *under, struct rl_scratch *ret, struct rl_error *err);
 
+/**
+ * A path of a file that can stand in LD_PRELOAD, which is split at blanks and colons and in which $
+ * begins a word of the loader's: the file's own where it has none of these, else that of a link to
+ * it in the folder.
+ *
+ * @param ret_path  to be freed.
+ * @return RL_OK; RL_EUNAVAIL where the folder's path has such letters too; RL_ESYS; RL_ENOMEM.
+ */
+enum rl_status rl_scratch_name(const struct rl_scratch *scratch, const char *file, char **ret_path,
+                               struct rl_error *err);
+
 /** With the files in it. Fine on an empty one. */
 void rl_scratch_remove(struct rl_scratch *scratch);
 

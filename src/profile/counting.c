@@ -33,9 +33,6 @@ enum rl_status counting_probe(const char *engine, struct rl_error *err)
     if (access(engine, R_OK) != 0)
         return rl_fail(err, RL_EUNAVAIL, "the counting engine %s cannot be read: %s", engine,
                        strerror(errno));
-    if (strpbrk(engine, ": \t\n"))
-        return rl_fail(err, RL_EUNAVAIL,
-                       "%s cannot be preloaded: the path has a colon or white space", engine);
     return RL_OK;
 }
 
@@ -104,6 +101,7 @@ struct launch {
     size_t n_argv, n_env;
     char *preload, *variable;
     char *injected[2];
+    char *object[3]; /* engine, launcher, markers as they can be named in LD_PRELOAD */
 };
 
 static void launch_release(struct launch *l)
@@ -114,6 +112,8 @@ static void launch_release(struct launch *l)
     free(l->variable);
     free(l->injected[0]);
     free(l->injected[1]);
+    for (size_t i = 0; i < sizeof l->object / sizeof *l->object; i++)
+        free(l->object[i]);
 }
 
 static enum rl_status add(const char ***list, size_t *n, const char *text, struct rl_error *err)
@@ -221,10 +221,26 @@ static bool is_static(const char *file)
     return is_elf && !has_loader;
 }
 
-static enum rl_status build_launch(const char *const *argv, const char *const *envp,
-                                   const struct counting *c, const struct counting_options *o,
+/* The engine looks for the launcher beside itself, so both are linked or none is. */
+static enum rl_status name_objects(const struct counting *c, struct counting_options *o,
                                    struct launch *l, struct rl_error *err)
 {
+    const char **path[] = {&o->engine, &o->launcher, &o->markers};
+    for (size_t i = 0; i < sizeof path / sizeof *path; i++) {
+        if (!*path[i])
+            continue;
+        RL_TRY(rl_scratch_name(&c->scratch, *path[i], &l->object[i], err));
+        *path[i] = l->object[i];
+    }
+    return RL_OK;
+}
+
+static enum rl_status build_launch(const char *const *argv, const char *const *envp,
+                                   const struct counting *c, struct counting_options options,
+                                   struct launch *l, struct rl_error *err)
+{
+    struct counting_options *o = &options;
+    RL_TRY(name_objects(c, o, l, err));
     RL_TRY(engine_options(c, o, l, err));
     RL_TRY(rl_child_find(argv[0], envp, l->file, err));
     bool launch = o->launch_all || is_static(l->file);
@@ -308,7 +324,7 @@ static enum rl_status run(const char *const *argv, const char *const *envp,
     struct rl_child_end end = {0};
     if (!l)
         return no_memory(err);
-    enum rl_status status = build_launch(argv, envp, c, options, l, err);
+    enum rl_status status = build_launch(argv, envp, c, *options, l, err);
     if (status == RL_OK)
         status = rl_child_start(l->argv, l->env, options->discard_output, &child, err);
     if (status == RL_OK) {

@@ -25,7 +25,8 @@
 
 struct preload {
     struct rl_scratch scratch;
-    char **env; /**< [n_env] with a NULL at the end; the first n_own are ours to free */
+    char *object; /**< what is preloaded; NULL: nothing */
+    char **env;   /**< [n_env] with a NULL at the end; the first n_own are ours to free */
     size_t n_env;
     char **own;
     size_t n_own;
@@ -39,9 +40,6 @@ enum rl_status preload_probe(const char *path, struct rl_error *err)
         return rl_fail(err, RL_EUNAVAIL, "no object to preload for sampling by timers");
     if (access(path, R_OK) != 0)
         return rl_fail(err, RL_EUNAVAIL, "%s cannot be preloaded: %s", path, strerror(errno));
-    if (strpbrk(path, ": \t\n"))
-        return rl_fail(err, RL_EUNAVAIL,
-                       "%s cannot be preloaded: the path has a colon or white space", path);
     return RL_OK;
 }
 
@@ -106,7 +104,7 @@ static enum rl_status build_environment(struct preload *p, const struct rl_sampl
     if (options->preload) {
         char list[2 * PATH_MAX];
         bool more = preload_before && *preload_before;
-        if (snprintf(list, sizeof list, "%s%s%s", options->preload, more ? ":" : "",
+        if (snprintf(list, sizeof list, "%s%s%s", p->object, more ? ":" : "",
                      more ? preload_before : "") >= (int)sizeof list)
             return rl_fail(err, RL_EINVAL, "LD_PRELOAD is too long");
         RL_TRY(set_env(p, "LD_PRELOAD", list, err));
@@ -127,6 +125,8 @@ enum rl_status preload_new(const struct rl_sample_options *options, bool timers,
     if (!p)
         return no_memory(err);
     enum rl_status status = rl_scratch_make(options->scratch_dir, &p->scratch, err);
+    if (status == RL_OK && options->preload)
+        status = rl_scratch_name(&p->scratch, options->preload, &p->object, err);
     if (status == RL_OK)
         status = build_environment(p, options, timers, rate_hz, envp, err);
     if (status != RL_OK) {
@@ -147,6 +147,7 @@ void preload_free(struct preload *p)
     if (!p)
         return;
     rl_scratch_remove(&p->scratch);
+    free(p->object);
     for (size_t i = 0; i < p->n_own; i++)
         free(p->own[i]);
     free(p->own);

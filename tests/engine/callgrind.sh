@@ -8,6 +8,8 @@ engine=$1 counts=$2 program=$3
 shift 3
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/plain.sh"
+engine=$(plain_engine "$engine" "$work")
 valgrind -q --tool=callgrind --skip-plt=no --callgrind-out-file="$work/out" "$program" "$@" \
     > /dev/null 2>&1 < /dev/null
 [ -s "$work/out" ] || { echo "skipped: callgrind does not run this program here"; exit 77; }

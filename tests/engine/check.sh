@@ -8,6 +8,8 @@ engine=$1 counts=$2 program=$3
 shift 3
 work=$(mktemp -d /dev/shm/rl-engine.XXXXXX 2>/dev/null || mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/plain.sh"
+engine=$(plain_engine "$engine" "$work")
 "$program" "$@" > "$work/native.out" 2> "$work/native.err" < /dev/null &
 wait $!; native=$?
 options=${RLE_OPTIONS:-}output=$work/r

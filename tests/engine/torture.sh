@@ -10,6 +10,8 @@ results=$(mktemp -d /dev/shm/rl-torture.XXXXXX 2>/dev/null || mktemp -d) || exit
 scratch=$(mktemp -d) || exit 2 # not in /dev/shm, where containers allow no programs
 work=${3:-$scratch}
 trap 'rm -rf "$results" "$scratch"' EXIT
+. "$(dirname "$0")/plain.sh"
+engine=$(plain_engine "$engine" "$results")
 mkdir -p "$work" && cd "$work" || exit 2
 seq 1 20000 | sed 's/$/ the quick brown fox jumps over the lazy dog/' > text
 head -c 300000 "$(command -v sh)" > binary

@@ -6,6 +6,8 @@ set -u
 case=$1 engine=$2 tool=$3 programs=$4
 work=$(mktemp -d /dev/shm/rl-traffic.XXXXXX 2>/dev/null || mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/plain.sh"
+engine=$(plain_engine "$engine" "$work")
 bad=0
 complain() { echo "$*"; bad=1; }
 

@@ -99,6 +99,37 @@ static void without_a_place_it_says_so(void **state)
     rl_scratch_remove(&mine);
 }
 
+static void a_file_is_linked_where_its_path_cannot_be_in_a_list(void **state)
+{
+    static const char *const special[] = {"/a b/x.so", "/a:b/x.so", "/$ORIGIN/x.so", "/a\tb/x.so"};
+    struct rl_scratch mine;
+    struct rl_error err = {0};
+    char *path = NULL, target[64], folder[300];
+    for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
+        assert_int_equal(rl_scratch_make(*state, &mine, &err), RL_OK);
+        assert_int_equal(rl_scratch_name(&mine, special[i], &path, &err), RL_OK);
+        assert_int_equal(strncmp(path, mine.path, strlen(mine.path)), 0);
+        ssize_t n = readlink(path, target, sizeof target - 1);
+        assert_int_equal(n, strlen(special[i]));
+        assert_memory_equal(target, special[i], (size_t)n);
+        rl_scratch_remove(&mine);
+        assert_false(exists(path));
+        free(path);
+    }
+    assert_int_equal(rl_scratch_make(*state, &mine, &err), RL_OK);
+    assert_int_equal(rl_scratch_name(&mine, "/usr/lib/x.so", &path, &err), RL_OK);
+    assert_string_equal(path, "/usr/lib/x.so");
+    free(path);
+    rl_scratch_remove(&mine);
+    snprintf(folder, sizeof folder, "%s/a b", (const char *)*state);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    assert_int_equal(rl_scratch_make(folder, &mine, &err), RL_OK);
+    assert_int_equal(rl_scratch_name(&mine, "/a b/x.so", &path, &err), RL_EUNAVAIL);
+    assert_non_null(strstr(err.text, "/a b/x.so cannot be preloaded"));
+    rl_scratch_remove(&mine);
+    rmdir(folder);
+}
+
 static int make_parent(void **state)
 {
     static char parent[] = "/tmp/rl_scratch_XXXXXX";
@@ -117,6 +148,7 @@ int main(void)
         cmocka_unit_test(folders_of_the_dead_are_removed_by_the_next),
         cmocka_unit_test(a_locked_folder_stays_whatever_its_number),
         cmocka_unit_test(without_a_place_it_says_so),
+        cmocka_unit_test(a_file_is_linked_where_its_path_cannot_be_in_a_list),
     };
     return cmocka_run_group_tests(tests, make_parent, remove_parent);
 }

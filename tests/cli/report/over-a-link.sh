@@ -2,11 +2,13 @@
 echo old >target
 ln -s target link
 ln -s missing dangling
-r="roofline report -f csv -m $CASES/../../fixture/report/machine.json $CASES/../../fixture/report/profile.json -o"
-$r link
+r() {
+    roofline report -f csv -m "$CASES/../../fixture/report/machine.json" "$CASES/../../fixture/report/profile.json" -o "$1"
+}
+r link
 [ -L link ] && head -c 5 target && echo
-$r /dev/stdout >sent
+r /dev/stdout >sent
 [ -L /dev/stdout ] && head -c 5 sent && echo
-$r dangling
+r dangling
 head -c 5 dangling && echo
 ls
