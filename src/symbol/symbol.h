@@ -5,7 +5,8 @@
  * debug file, found by build id, debug link or compressed mini-debuginfo), unwind tables (function
  * bounds of stripped code), maps written by just-in-time compilers. What has no name is
  * `module+0x1234`, with bounds where they are known. Names are demangled: C++, Rust, Fortran
- * modules. Lines and inlined calls come from DWARF, split or not.
+ * modules. Lines and inlined calls come from DWARF, split or not; where split files were packed
+ * (.dwp) lines need nothing, and inlined calls libdw 0.191.
  *
  * This is the only module that knows libelf and libdw. Files are untrusted: a broken one yields
  * fewer names, never a failure of the caller. Not thread-safe: one `rl_symbols` a thread. */

@@ -264,24 +264,29 @@ static void a_file_that_changed_since_it_ran_is_not_used(void **state)
     rl_symbols_free(symbols);
 }
 
-static void lines_come_from_split_debug_information(void **state)
+static const char split_source[] =
+    "printf '%s\\n' 'static inline __attribute__((always_inline)) int in(int x)' "
+    "'{ return x * 3; }' 'int out(int x)' '{' 'return in(x) + 1;' '}' "
+    "'int main(void) { return out(2); }' > s.c";
+
+/* Where `out` begins in the program `name`: in small PIEs offset is address. */
+static uint64_t address_of_out(struct self *self, const char *name)
 {
-    struct self *self = *state;
-    need(self, "printf '%s\\n' 'static inline __attribute__((always_inline)) int in(int x)' "
-               "'{ return x * 3; }' 'int out(int x)' '{' 'return in(x) + 1;' '}' "
-               "'int main(void) { return out(2); }' > s.c && cc -g -gsplit-dwarf -o split s.c && "
-               "nm split | sed -n 's/ T out$//p' > address && test -s address && ls *.dwo");
-    struct rl_symbols *symbols = new_symbols(self);
-    struct rl_symbol_module *module = open_in_folder(symbols, self, "split");
-    char path[96];
+    char command[160], path[96];
     unsigned long long address;
+    snprintf(command, sizeof command, "nm %s | sed -n 's/ T out$//p' > address && test -s address",
+             name);
+    need(self, command);
     snprintf(path, sizeof path, "%s/address", self->folder);
     FILE *file = fopen(path, "r");
     assert_int_equal(fscanf(file, "%llx", &address), 1);
     fclose(file);
-    struct rl_source_line line;
-    assert_true(rl_symbol_line(module, address, &line)); /* in small PIEs offset is address */
-    assert_int_equal(line.line, 4);
+    return address;
+}
+
+/* Bytes of `out` that belong to the inlined `in`. */
+static unsigned count_inlined(struct rl_symbol_module *module, uint64_t address)
+{
     struct rl_function function = function_at(module, address);
     unsigned inlined = 0;
     for (uint64_t at = function.begin; at < function.end; at++) {
@@ -292,7 +297,49 @@ static void lines_come_from_split_debug_information(void **state)
             inlined++;
         }
     }
-    assert_true(inlined > 0);
+    return inlined;
+}
+
+static void lines_come_from_split_debug_information(void **state)
+{
+    struct self *self = *state;
+    need(self, split_source);
+    need(self, "cc -g -gsplit-dwarf -o split s.c && ls *.dwo");
+    uint64_t address = address_of_out(self, "split");
+    struct rl_symbols *symbols = new_symbols(self);
+    struct rl_symbol_module *module = open_in_folder(symbols, self, "split");
+    struct rl_source_line line;
+    assert_true(rl_symbol_line(module, address, &line));
+    assert_int_equal(line.line, 4);
+    assert_true(count_inlined(module, address) > 0);
+    rl_symbols_free(symbols);
+    need(self, "rm *.dwo"); /* lost: lines are in the program itself */
+    symbols = new_symbols(self);
+    module = open_in_folder(symbols, self, "split");
+    assert_true(rl_symbol_line(module, address, &line));
+    assert_int_equal(line.line, 4);
+    assert_int_equal(count_inlined(module, address), 0);
+    rl_symbols_free(symbols);
+}
+
+/* libdw reads packages from 0.191 on: before, no inlined calls, and functions are placed where
+ * their first instruction is. DWARF 4, since not every dwp packs a later one. */
+static void lines_do_not_need_a_package_of_split_information(void **state)
+{
+    struct self *self = *state;
+    need(self, split_source);
+    need(self, "cc -g -gdwarf-4 -gsplit-dwarf -o packed s.c && timeout 20 dwp -e packed && "
+               "test -s packed.dwp && rm *.dwo");
+    uint64_t address = address_of_out(self, "packed");
+    struct rl_symbols *symbols = new_symbols(self);
+    struct rl_symbol_module *module = open_in_folder(symbols, self, "packed");
+    struct rl_source_line line;
+    assert_string_equal(function_at(module, address).name, "out");
+    assert_true(rl_symbol_line(module, address, &line));
+    assert_int_equal(line.line, 4);
+    bool declared = rl_symbol_declaration(module, address, &line);
+    assert_true(!declared || line.line == 3);
+    assert_int_equal(count_inlined(module, address) > 0, declared);
     rl_symbols_free(symbols);
 }
 
@@ -442,6 +489,7 @@ int main(void)
         cmocka_unit_test(debug_links_are_followed_and_their_checksum_is_checked),
         cmocka_unit_test(a_file_that_changed_since_it_ran_is_not_used),
         cmocka_unit_test(lines_come_from_split_debug_information),
+        cmocka_unit_test(lines_do_not_need_a_package_of_split_information),
         cmocka_unit_test(jit_maps_name_generated_code),
         cmocka_unit_test(the_kernels_own_object_has_names),
         cmocka_unit_test(library_functions_are_named_by_their_exported_name),
