@@ -267,3 +267,23 @@ const struct rl_core *rl_catalog_x86(const struct rl_catalog *catalog, const cha
     }
     return found;
 }
+
+const struct rl_core *rl_catalog_arm(const struct rl_catalog *catalog, unsigned implementer,
+                                     unsigned part)
+{
+    for (size_t i = 0; i < catalog->n_core; i++) {
+        const struct rl_core *core = &catalog->core[i];
+        const struct rl_spec *ids = rl_core_spec(core, "ids");
+        bool is_x86 = strncmp(core->name, "intel-", 6) == 0 || strncmp(core->name, "amd-", 4) == 0;
+        if (!is_x86 && ids && ids_fit(ids->text, implementer, part, 0))
+            return core;
+    }
+    return NULL;
+}
+
+const struct rl_core *rl_catalog_find(const struct rl_catalog *catalog, const struct rl_cpu *cpu)
+{
+    return cpu->is_arm ? rl_catalog_arm(catalog, cpu->family, cpu->model)
+                       : rl_catalog_x86(catalog, cpu->vendor, cpu->family, cpu->model,
+                                        cpu->stepping, cpu->core_type);
+}

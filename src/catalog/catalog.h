@@ -5,6 +5,8 @@
 #ifndef RL_CATALOG_CATALOG_H
 #define RL_CATALOG_CATALOG_H
 
+#include "cpu/cpu.h"
+
 #include <roofline/error.h>
 #include <stddef.h>
 
@@ -73,6 +75,13 @@ const struct rl_core *rl_catalog_core(const struct rl_catalog *catalog, const ch
 const struct rl_core *rl_catalog_x86(const struct rl_catalog *catalog, const char *vendor,
                                      unsigned family, unsigned model, unsigned stepping,
                                      unsigned core_type);
+
+/** Core of an Arm processor, by MIDR_EL1; NULL if the catalogue does not know it. */
+const struct rl_core *rl_catalog_arm(const struct rl_catalog *catalog, unsigned implementer,
+                                     unsigned part);
+
+/** Core of whatever processor; NULL if the catalogue does not know it. */
+const struct rl_core *rl_catalog_find(const struct rl_catalog *catalog, const struct rl_cpu *cpu);
 
 /** A value of a core; NULL if core is NULL or does not have it. */
 const struct rl_spec *rl_core_spec(const struct rl_core *core, const char *metric);

@@ -7,8 +7,7 @@ static enum rl_status set_core(struct rl_machine *machine, const struct rl_cpu *
 {
     struct rl_catalog catalog = {0};
     RL_TRY(rl_catalog_load(&catalog, err));
-    const struct rl_core *core = rl_catalog_x86(&catalog, cpu->vendor, cpu->family, cpu->model,
-                                                cpu->stepping, cpu->core_type);
+    const struct rl_core *core = rl_catalog_find(&catalog, cpu);
     enum rl_status status =
         rl_string_set(&machine->cpu.microarchitecture, core ? core->name : NULL, err);
     rl_catalog_release(&catalog);

@@ -125,9 +125,11 @@ struct rl_limit rl_compute_limit(const struct rl_core *core, enum rl_precision p
                                  const char *op, const char *width, unsigned bits)
 {
     struct rl_limit none = {0};
-    unsigned effective = effective_bits(precision, width, bits);
     if (!core)
         return none;
+    if (strcmp(width, "c") == 0) /* the compiler chooses: what the core can do at its full width */
+        bits = (unsigned)rl_core_value(core, "vector_bits");
+    unsigned effective = effective_bits(precision, width, bits);
     if (strcmp(op, "dot") == 0)
         return dot_limit(core, precision, width, bits);
     if (precision == RL_FP16)

@@ -321,8 +321,7 @@ static enum rl_status begin(struct rl_session *s, struct rl_error *err)
 {
     RL_TRY(rl_cpu_detect(s->options->isa_mask, &s->cpu, err));
     RL_TRY(rl_catalog_load(&s->catalog, err));
-    s->core = rl_catalog_x86(&s->catalog, s->cpu.vendor, s->cpu.family, s->cpu.model,
-                             s->cpu.stepping, s->cpu.core_type);
+    s->core = rl_catalog_find(&s->catalog, &s->cpu);
     RL_TRY(rl_topology_detect(NULL, &s->cpu, s->machine, &s->places, err));
     return rl_string_set(&s->machine->cpu.microarchitecture, s->core ? s->core->name : NULL, err);
 }

@@ -67,8 +67,11 @@ static void check_core(const struct patient *p, struct finding *f)
         say(f, GOOD, "%s: theoretical limits are known", p->machine.cpu.microarchitecture);
     else
         say(f, ABSENT,
-            "family %u model %u of '%s' is not in the catalogue: measured ceilings "
-            "stand alone, without theoretical limits",
+            p->cpu.is_arm
+                ? "implementer %#x part %#x (%s) is not in the catalogue: measured ceilings stand "
+                  "alone, without theoretical limits"
+                : "family %u model %u of '%s' is not in the catalogue: measured ceilings "
+                  "stand alone, without theoretical limits",
             p->cpu.family, p->cpu.model, p->cpu.vendor[0] ? p->cpu.vendor : "this maker");
 }
 

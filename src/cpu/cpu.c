@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "cpu/cpu_internal.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -313,5 +314,11 @@ enum rl_status rl_cpu_decode(const struct rl_cpuid *cpuid, const char *mask, str
 enum rl_status rl_cpu_detect(const char *mask, struct rl_cpu *ret_cpu, struct rl_error *err)
 {
     struct rl_cpuid native = rl_cpuid_native();
-    return rl_cpu_decode(&native, mask, ret_cpu, err);
+    struct rl_cpu cpu;
+    RL_TRY(rl_cpu_decode(&native, mask, &cpu, err));
+    int number = native.leaf ? -1 : sched_getcpu();
+    if (number >= 0)
+        rl_cpu_identify_arm(NULL, (unsigned)number, &cpu);
+    *ret_cpu = cpu;
+    return RL_OK;
 }

@@ -38,9 +38,11 @@ enum rl_isa_state {
 
 /** Identity and usable instruction sets. All-zero: an unknown processor with nothing usable. */
 struct rl_cpu {
-    char vendor[16];     /**< "GenuineIntel", "AuthenticAMD"; empty when unknown */
+    char vendor[20];     /**< "GenuineIntel", "AuthenticAMD", "ARM"; empty when unknown */
     char model_name[64]; /**< as the processor calls itself; empty when unknown */
     char hypervisor[16]; /**< "KVM", or the signature as it is; empty on bare metal */
+    bool is_arm;         /**< identified by MIDR_EL1 and not by CPUID */
+    /** CPUID signature. Arm: implementer, part, and variant times 16 plus revision. */
     unsigned family, model, stepping;
     unsigned core_type; /**< CPUID leaf 0x1A of the CPU that answered: 0x40 P core, 0x20 E core */
     enum rl_isa_state isa[RL_ISA_COUNT];
@@ -66,6 +68,16 @@ enum rl_status rl_cpu_detect(const char *mask, struct rl_cpu *ret_cpu, struct rl
 /** The same from given CPUID answers. */
 enum rl_status rl_cpu_decode(const struct rl_cpuid *cpuid, const char *mask, struct rl_cpu *ret_cpu,
                              struct rl_error *err);
+
+/**
+ * Who an Arm processor is, from MIDR_EL1.
+ *
+ * @param root    in front of /sys and /proc; NULL: this machine.
+ * @param number  of the CPU to look at: cores may be of several kinds.
+ * @param cpu     identity written, the rest kept; nothing written if false is returned.
+ * @return false if Linux shows no such register there: not an Arm processor.
+ */
+bool rl_cpu_identify_arm(const char *root, unsigned number, struct rl_cpu *cpu);
 
 bool rl_cpu_usable(const struct rl_cpu *cpu, enum rl_isa isa);
 

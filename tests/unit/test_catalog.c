@@ -130,6 +130,20 @@ static void processors_are_found_by_signature(void **state)
     assert_null(rl_catalog_x86(&catalog, "", 0, 0, 0, 0));
 }
 
+static void arm_processors_are_found_by_implementer_and_part(void **state)
+{
+    (void)state;
+    struct rl_cpu cpu = {.is_arm = true, .vendor = "ARM", .family = 0x41, .model = 0xd40};
+    assert_string_equal(rl_catalog_find(&catalog, &cpu)->name, "arm-neoverse-v1");
+    assert_string_equal(rl_catalog_arm(&catalog, 0x46, 0x001)->name, "fujitsu-a64fx");
+    assert_string_equal(rl_catalog_arm(&catalog, 0xc0, 0xac4)->name, "ampere-ampereone");
+    assert_string_equal(rl_catalog_arm(&catalog, 0x41, 0xd4f)->name, "arm-neoverse-v2");
+    assert_null(rl_catalog_arm(&catalog, 0x41, 0xfff));
+    assert_null(rl_catalog_arm(&catalog, 6, 0x55)); /* an x86 signature is none */
+    cpu = (struct rl_cpu){.vendor = "AuthenticAMD", .family = 25, .model = 1};
+    assert_string_equal(rl_catalog_find(&catalog, &cpu)->name, "amd-zen3");
+}
+
 static void steppings_and_core_kinds_tell_cores_apart(void **state)
 {
     (void)state;
@@ -184,6 +198,7 @@ int main(void)
         cmocka_unit_test(every_metric_is_a_known_one),
         cmocka_unit_test(fp32_is_never_slower_than_fp64_and_pipes_agree_with_rates),
         cmocka_unit_test(processors_are_found_by_signature),
+        cmocka_unit_test(arm_processors_are_found_by_implementer_and_part),
         cmocka_unit_test(steppings_and_core_kinds_tell_cores_apart),
         cmocka_unit_test(absent_values_are_absent),
         cmocka_unit_test(malformed_rows_are_refused_with_their_line),

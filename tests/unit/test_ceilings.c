@@ -83,6 +83,14 @@ static void the_divider_counts_at_the_full_width_only(void **state)
     near(limit("amd-zen3", RL_FP64, "div", "sse2", 128), 0);
 }
 
+static void portable_code_has_the_limit_of_the_full_width(void **state)
+{
+    (void)state;
+    near(limit("arm-neoverse-v1", RL_FP64, "fma", "c", 0), 16);
+    near(limit("arm-neoverse-n1", RL_FP32, "add", "c", 0), 8);
+    near(limit("arm-neoverse-n1", RL_FP64, "div", "c", 0), 2 / 10.0);
+}
+
 static void an_unknown_core_has_no_limits(void **state)
 {
     (void)state;
@@ -278,6 +286,7 @@ int main(void)
         cmocka_unit_test(mixed_additions_and_multiplications_share_the_pipes),
         cmocka_unit_test(what_is_reached_stands_apart_from_the_pipe_limit),
         cmocka_unit_test(the_divider_counts_at_the_full_width_only),
+        cmocka_unit_test(portable_code_has_the_limit_of_the_full_width),
         cmocka_unit_test(an_unknown_core_has_no_limits),
         cmocka_unit_test(first_level_mixes_are_bound_by_loads_stores_or_both),
         cmocka_unit_test(plateaus_end_where_the_levels_do),

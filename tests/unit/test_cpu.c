@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -89,6 +90,54 @@ static void identity_is_read_from_the_signature(void **state)
     assert_int_equal(cpu.core_type, 0x40);
     assert_string_equal(cpu.hypervisor, "KVM");
     assert_string_equal(cpu.model_name, "Test CPU");
+}
+
+static const char fixtures[] = SOURCE_DIR "/tests/fixture/machine/";
+
+static bool identify(const char *name, unsigned number, struct rl_cpu *cpu)
+{
+    char root[512];
+    snprintf(root, sizeof root, "%s%s", fixtures, name);
+    return rl_cpu_identify_arm(root, number, cpu);
+}
+
+static void an_arm_processor_is_known_by_its_register(void **state)
+{
+    (void)state;
+    struct rl_cpu cpu = {0};
+    assert_true(identify("grace", 0, &cpu)); /* 0x410fd4f0 */
+    assert_true(cpu.is_arm);
+    assert_string_equal(cpu.vendor, "ARM");
+    assert_int_equal(cpu.family, 0x41);
+    assert_int_equal(cpu.model, 0xd4f);
+    assert_int_equal(cpu.stepping, 0);
+}
+
+static void an_arm_processor_is_known_by_cpuinfo_too(void **state)
+{
+    (void)state;
+    struct rl_cpu cpu = {0};
+    assert_true(identify("arm-cpuinfo", 0, &cpu));
+    assert_int_equal(cpu.model, 0xd03);
+    assert_int_equal(cpu.stepping, 4);
+    assert_true(identify("arm-cpuinfo", 4, &cpu)); /* another kind of core: r1p2 */
+    assert_int_equal(cpu.model, 0xd08);
+    assert_int_equal(cpu.stepping, 0x12);
+    assert_false(identify("arm-cpuinfo", 7, &cpu));
+    assert_int_equal(cpu.model, 0xd08);
+}
+
+static void what_is_no_arm_processor_is_not_taken_for_one(void **state)
+{
+    (void)state;
+    struct rl_cpu cpu = {0};
+    assert_false(identify("zen3", 0, &cpu));
+    assert_false(identify("no-such-machine", 0, &cpu));
+    assert_false(cpu.is_arm);
+    assert_int_equal(rl_cpu_detect(NULL, &cpu, NULL), RL_OK);
+#if defined(__x86_64__)
+    assert_false(cpu.is_arm);
+#endif
 }
 
 static void an_extended_family_adds_up(void **state)
@@ -193,6 +242,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(identity_is_read_from_the_signature),
+        cmocka_unit_test(an_arm_processor_is_known_by_its_register),
+        cmocka_unit_test(an_arm_processor_is_known_by_cpuinfo_too),
+        cmocka_unit_test(what_is_no_arm_processor_is_not_taken_for_one),
         cmocka_unit_test(an_extended_family_adds_up),
         cmocka_unit_test(everything_the_hardware_and_system_grant_is_usable),
         cmocka_unit_test(registers_the_system_does_not_save_are_not_used),

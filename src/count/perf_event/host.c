@@ -46,18 +46,13 @@ static bool read_number(const struct rl_pmu_host *host, const char *path, int ba
 
 static void detect_arm(struct rl_pmu_host *host)
 {
-    char text[32];
-    char *end;
-    if (!read_line(host, "/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", text,
-                   sizeof text))
-        return;
-    unsigned long long midr = strtoull(text, &end, 16);
-    if (end == text)
+    struct rl_cpu cpu;
+    if (!rl_cpu_identify_arm(host->root, 0, &cpu))
         return;
     snprintf(host->maker, sizeof host->maker, "arm");
-    host->family = (unsigned)(midr >> 24 & 0xff);
-    host->model = (unsigned)(midr >> 4 & 0xfff);
-    host->stepping = (unsigned)(midr & 0xf);
+    host->family = cpu.family;
+    host->model = cpu.model;
+    host->stepping = cpu.stepping;
 }
 
 static void detect_x86(const struct rl_cpu *cpu, struct rl_pmu_host *host)
@@ -130,7 +125,7 @@ void rl_pmu_host_detect(const char *root, const struct rl_cpu *cpu, struct rl_pm
     struct rl_pmu_host host = {0};
     long long number;
     snprintf(host.root, sizeof host.root, "%s", root ? root : "");
-    if (cpu && cpu->vendor[0])
+    if (cpu && cpu->vendor[0] && !cpu->is_arm)
         detect_x86(cpu, &host);
     else
         detect_arm(&host);
