@@ -36,6 +36,7 @@ struct finding {
 struct patient {
     struct rl_machine machine;
     struct rl_cpu cpu;
+    bool retest; /* counters, whatever an earlier self-test found */
 };
 
 struct check {
@@ -257,7 +258,7 @@ static void print_counters(const struct patient *p)
     struct rl_error err = {0};
     enum rl_status status = rl_counters_open(NULL, &counters, &err);
     if (status == RL_OK)
-        status = rl_counters_test(&counters, &p->machine, &err);
+        status = rl_counters_test(&counters, &p->machine, p->retest, &err);
     size_t n = counters.pmu ? rl_pmu_doctor(counters.pmu, line, RL_COUNT(line)) : 0;
     for (size_t i = 0; i < n; i++) {
         struct finding f = {0};
@@ -284,9 +285,9 @@ static const struct check checks[] = {
     {"SLEEF", check_sleef, NULL},       {"machine record", check_record, NULL},
 };
 
-static enum rl_status examine(struct rl_error *err)
+static enum rl_status examine(bool retest, struct rl_error *err)
 {
-    struct patient p = {0};
+    struct patient p = {.retest = retest};
     const char *mask = getenv("ROOFLINE_ISA");
     RL_TRY(rl_cpu_detect(mask, &p.cpu, err));
     RL_TRY(rl_host_describe(mask, &p.machine, err));
@@ -307,18 +308,23 @@ static enum rl_status examine(struct rl_error *err)
 
 static int run(const struct rl_command *self, int argc, char **argv)
 {
-    struct rl_arguments args = rl_options_parse(self, NULL, 0, argc, argv, false);
+    bool retest = false;
+    const struct rl_option options[] = {
+        {RL_OPT_FLAG, "retest", 0, NULL, "test hardware counters again", &retest, 0, 0},
+    };
+    struct rl_arguments args =
+        rl_options_parse(self, options, RL_COUNT(options), argc, argv, false);
     struct rl_error err = {0};
     if (args.done)
         return args.exit_code;
     if (args.n)
         return rl_usage_error(self, "takes no arguments, but got '%s'", args.item[0]);
-    return examine(&err) == RL_OK ? RL_EXIT_DONE : rl_report_error(&err);
+    return examine(retest, &err) == RL_OK ? RL_EXIT_DONE : rl_report_error(&err);
 }
 
 const struct rl_command rl_cmd_doctor = {
     .name = "doctor",
     .summary = "what works on this machine, what does not, and the line that enables it",
-    .synopsis = "[-q]",
+    .synopsis = "[-q] [--retest]",
     .run = run,
 };

@@ -1,17 +1,27 @@
 #include "cli/counters.h"
 #include "cli/command.h"
+#include "cli/lock.h"
 #include "cli/store.h"
 
 #include "base/error.h"
 #include "base/file.h"
+#include "count/perf_event/why.h"
 #include "topology/topology.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #define MAX_KEPT        (UINT64_C(1) << 20)
 #define MAX_TEST_MEMORY (UINT64_C(4) << 30)
+
+/* A metric may fail because the machine was busy: a test with a failure is believed for a day. */
+#define FAILURE_KEPT_S (24 * 3600)
+/* A self-test takes some seconds; another's is waited for so long, in steps. */
+#define LOCK_WAIT_S  30
+#define LOCK_STEP_NS (200 * 1000 * 1000L)
 
 enum rl_status rl_counters_open(const struct rl_pmu_options *how, struct rl_counters *ret,
                                 struct rl_error *err)
@@ -30,15 +40,28 @@ void rl_counters_close(struct rl_counters *counters)
     counters->pmu = NULL;
 }
 
+static bool is_stale(const char *path, const char *text)
+{
+    struct stat info;
+    char failed[32];
+    snprintf(failed, sizeof failed, "\t%s\t", rl_pmu_why_name(RL_PMU_WRONG));
+    return strstr(text, failed) &&
+           (stat(path, &info) != 0 || time(NULL) - info.st_mtime > FAILURE_KEPT_S);
+}
+
 static enum rl_status load(struct rl_counters *counters, const char *key, struct rl_error *err)
 {
     char *path;
     char *text;
     RL_TRY(rl_store_counters_path(key, &path, err));
     enum rl_status status = rl_file_read(path, MAX_KEPT, &text, NULL, err);
+    if (status == RL_OK && is_stale(path, text))
+        status = rl_fail(err, RL_ENODATA, "the self-test of counters that is kept failed long ago");
+    else if (status == RL_OK)
+        status = rl_pmu_self_test_load(counters->pmu, text, err);
+    else
+        text = NULL;
     free(path);
-    RL_TRY(status);
-    status = rl_pmu_self_test_load(counters->pmu, text, err);
     free(text);
     return status;
 }
@@ -97,18 +120,44 @@ static bool sizes_of(const struct rl_machine *machine, struct rl_pmu_sizes *ret)
     return true;
 }
 
-enum rl_status rl_counters_test(struct rl_counters *counters, const struct rl_machine *machine,
-                                struct rl_error *err)
+/* Two tests, or a test and a measurement, would disturb each other. */
+static enum rl_status lock(struct rl_lock *ret, struct rl_error *err)
+{
+    const struct timespec step = {.tv_nsec = LOCK_STEP_NS};
+    const unsigned steps = LOCK_WAIT_S * (1000000000L / LOCK_STEP_NS);
+    enum rl_status status = rl_lock_take(ret, err);
+    for (unsigned i = 0; status == RL_EUNAVAIL && i < steps; i++) {
+        nanosleep(&step, NULL);
+        status = rl_lock_take(ret, err);
+    }
+    return status;
+}
+
+static enum rl_status test(struct rl_counters *counters, const struct rl_machine *machine,
+                           struct rl_error *err)
 {
     struct rl_error kept = {0};
     struct rl_pmu_sizes sizes;
-    if (machine->key && load(counters, machine->key, NULL) == RL_OK)
-        return RL_OK;
     rl_say("hardware counters are tested first; what is found is kept");
     RL_TRY(rl_pmu_self_test(counters->pmu, sizes_of(machine, &sizes) ? &sizes : NULL, err));
     if (machine->key && save(counters, machine->key, &kept) != RL_OK)
         rl_warn("the self-test of hardware counters is not kept: %s", kept.text);
     return RL_OK;
+}
+
+enum rl_status rl_counters_test(struct rl_counters *counters, const struct rl_machine *machine,
+                                bool anew, struct rl_error *err)
+{
+    struct rl_lock held = {0};
+    if (!anew && machine->key && load(counters, machine->key, NULL) == RL_OK)
+        return RL_OK;
+    RL_TRY(lock(&held, err));
+    enum rl_status status = RL_OK;
+    /* Another process may have tested them meanwhile. */
+    if (anew || !machine->key || load(counters, machine->key, NULL) != RL_OK)
+        status = test(counters, machine, err);
+    rl_lock_release(&held);
+    return status;
 }
 
 bool rl_counters_demanded(enum rl_profile_count count, enum rl_profile_traffic traffic)
@@ -156,7 +205,7 @@ enum rl_status rl_counters_for(const struct rl_profile_options *options,
         return RL_OK;
     enum rl_status status = rl_counters_open(NULL, ret, &why);
     if (status == RL_OK)
-        status = rl_counters_test(ret, machine ? machine : &unknown, &why);
+        status = rl_counters_test(ret, machine ? machine : &unknown, false, &why);
     if (status == RL_OK)
         status = check(ret, options, &why);
     if (status == RL_OK) {

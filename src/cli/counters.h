@@ -22,11 +22,14 @@ enum rl_status rl_counters_open(const struct rl_pmu_options *how, struct rl_coun
 void rl_counters_close(struct rl_counters *counters);
 
 /**
- * Take over the self-test that is kept for this machine, or run and keep it, which takes seconds.
+ * Take over the self-test that is kept for this machine, or run and keep it, which takes seconds
+ * and is done while nobody measures. One in which a metric failed is kept for a day.
  * @param machine  its key and its caches.
+ * @param anew     run it in any case.
+ * @return RL_OK; RL_EUNAVAIL if somebody measures on and on, or nothing can be counted.
  */
 enum rl_status rl_counters_test(struct rl_counters *counters, const struct rl_machine *machine,
-                                struct rl_error *err);
+                                bool anew, struct rl_error *err);
 
 /** Do these options ask for hardware counters and nothing else? */
 bool rl_counters_demanded(enum rl_profile_count count, enum rl_profile_traffic traffic);

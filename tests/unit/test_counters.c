@@ -2,7 +2,9 @@
  * mistaken for a kernel's. A stand-in for the kernel counts. */
 #include "../support/cmocka_all.h"
 
+#include "base/file.h"
 #include "cli/counters.h"
+#include "cli/lock.h"
 #include "profile/counters.h"
 #include "profile/profile.h"
 
@@ -13,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ENGINE BINARY_DIR "/src/count/engine/libroofline-engine.so"
@@ -371,6 +375,63 @@ static void kernels_say_that_counters_do_not_know_them(void **state)
     rl_profile_release(&profile);
 }
 
+/* Somebody who measures, and when done leaves `text` at `path`. */
+static pid_t measure_elsewhere(const char *path, const char *text)
+{
+    int ready[2];
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct rl_lock lock = {0};
+        if (rl_lock_take(&lock, NULL) != RL_OK || write(ready[1], "r", 1) != 1)
+            _exit(1);
+        usleep(300000);
+        _exit(rl_file_write(path, text, strlen(text), NULL) != RL_OK);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    return pid;
+}
+
+static void a_self_test_waits_and_takes_what_another_has_found(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/roofline-counters-XXXXXX";
+    char path[128];
+    char *text;
+    int status = 0;
+    struct rl_counters counters;
+    struct rl_error err = {0};
+    struct rl_pmu_options options = how();
+    char key[] = "this-machine";
+    const struct rl_machine machine = {.key = key};
+    assert_non_null(mkdtemp(folder));
+    setenv("XDG_DATA_HOME", folder, 1);
+    memset(&fake, 0, sizeof fake);
+    fake.runs_away = true;
+    snprintf(path, sizeof path, "%s/roofline/%s.counters", folder, key);
+    assert_int_equal(rl_counters_open(&options, &counters, &err), RL_OK);
+    assert_int_equal(rl_counters_test(&counters, &machine, false, &err), RL_OK);
+    assert_int_equal(rl_file_read(path, 1 << 20, &text, NULL, &err), RL_OK);
+    unlink(path);
+    int n_read = fake.n_read;
+    pid_t other = measure_elsewhere(path, text);
+    assert_int_equal(rl_counters_test(&counters, &machine, false, &err), RL_OK);
+    assert_int_equal(fake.n_read, n_read);
+    assert_int_equal(waitpid(other, &status, 0), other);
+    assert_int_equal(status, 0);
+    free(text);
+    rl_counters_close(&counters);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/roofline/measure.lock", folder);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/roofline", folder);
+    rmdir(path);
+    rmdir(folder);
+}
+
 /* Counters that show anything fail the self-test; that is kept, and not tried again. */
 static void a_self_test_is_run_once_and_kept(void **state)
 {
@@ -387,18 +448,29 @@ static void a_self_test_is_run_once_and_kept(void **state)
     memset(&fake, 0, sizeof fake);
     fake.runs_away = true;
     assert_int_equal(rl_counters_open(&options, &counters, &err), RL_OK);
-    assert_int_equal(rl_counters_test(&counters, &machine, &err), RL_OK);
+    assert_int_equal(rl_counters_test(&counters, &machine, false, &err), RL_OK);
     assert_int_equal(rl_pmu_check(counters.pmu, RL_PMU_FLOP, &err), RL_EUNAVAIL);
     rl_counters_close(&counters);
     snprintf(path, sizeof path, "%s/roofline/%s.counters", folder, key);
     assert_int_equal(access(path, R_OK), 0);
     assert_int_equal(rl_counters_open(&options, &counters, &err), RL_OK);
     int n_read = fake.n_read;
-    assert_int_equal(rl_counters_test(&counters, &machine, &err), RL_OK);
+    assert_int_equal(rl_counters_test(&counters, &machine, false, &err), RL_OK);
     assert_int_equal(fake.n_read, n_read);
     assert_int_equal(rl_pmu_check(counters.pmu, RL_PMU_FLOP, &err), RL_EUNAVAIL);
     assert_non_null(strstr(err.text, "failed their self-test"));
+    /* Asked for, or with a failure of more than a day ago, it is done again. */
+    assert_int_equal(rl_counters_test(&counters, &machine, true, &err), RL_OK);
+    assert_true(fake.n_read > n_read);
+    n_read = fake.n_read;
+    const struct timespec old[2] = {{.tv_sec = time(NULL) - 25 * 3600},
+                                    {.tv_sec = time(NULL) - 25 * 3600}};
+    assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
+    assert_int_equal(rl_counters_test(&counters, &machine, false, &err), RL_OK);
+    assert_true(fake.n_read > n_read);
     rl_counters_close(&counters);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/roofline/measure.lock", folder);
     unlink(path);
     snprintf(path, sizeof path, "%s/roofline", folder);
     rmdir(path);
@@ -422,6 +494,7 @@ int main(void)
         cmocka_unit_test(fills_are_compared_where_write_backs_cannot_be_counted),
         cmocka_unit_test(kernels_say_that_counters_do_not_know_them),
         cmocka_unit_test(a_self_test_is_run_once_and_kept),
+        cmocka_unit_test(a_self_test_waits_and_takes_what_another_has_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
