@@ -32,12 +32,13 @@ static long map_fixed(uint64_t at, int protection, int flags, int fd)
     return rle_sys6(SYS_mmap, (long)at, ARENA_BYTES, protection, flags, fd, 0);
 }
 
-/* The same memory twice: writable anywhere, executable at `at`. Returns the write address. */
+/* The same memory twice: writable anywhere, executable at `at`. Returns the write address, NULL if
+ * there is none. */
 static uint8_t *map_dual(uint64_t at, int fixed)
 {
     long fd = rle_sys3(SYS_memfd_create, (long)"roofline-engine", MFD_CLOEXEC, 0);
     if (rle_is_error(fd))
-        rle_die("no memory for translated code: memfd_create failed", (uint64_t)-fd);
+        return NULL;
     long write = rle_sys3(SYS_ftruncate, fd, ARENA_BYTES, 0);
     if (!rle_is_error(write))
         write = map_fixed(0, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, (int)fd);
@@ -45,9 +46,11 @@ static uint8_t *map_dual(uint64_t at, int fixed)
                                    : map_fixed(at, PROT_READ | PROT_EXEC,
                                                MAP_SHARED | MAP_NORESERVE | fixed, (int)fd);
     rle_sys3(SYS_close, fd, 0, 0);
-    if (run != (long)at)
-        rle_die("no executable memory: this system denies it", (uint64_t)-run);
-    return (uint8_t *)write;
+    if (run == (long)at)
+        return (uint8_t *)write;
+    if (!rle_is_error(write))
+        rle_sys3(SYS_munmap, write, ARENA_BYTES, 0);
+    return NULL;
 }
 
 static uint8_t *map_code(uint64_t at)
@@ -58,13 +61,13 @@ static uint8_t *map_code(uint64_t at)
         if (run == (long)at)
             return (uint8_t *)at;
         if (run != -EACCES && run != -EPERM)
-            rle_die("no memory for translated code", (uint64_t)-run);
+            return NULL;
         arenas.dual = true;
     }
     return map_dual(at, MAP_FIXED_NOREPLACE);
 }
 
-/* A new arena within `reach` of `pc`; NULL if there is no hole. */
+/* A new arena within `reach` of `pc`; NULL if there is no hole, or no memory. */
 static struct rle_arena *new_arena(uint64_t pc, uint64_t reach)
 {
     uint64_t at = arenas.used < ARENAS_MAX ? rle_find_hole(pc, ARENA_BYTES, reach) : 0;
@@ -72,6 +75,8 @@ static struct rle_arena *new_arena(uint64_t pc, uint64_t reach)
         return NULL;
     struct rle_arena *a = &arenas.arena[arenas.used];
     uint8_t *write = map_code(at);
+    if (!write)
+        return NULL;
     a->start = at;
     a->end = at + ARENA_BYTES;
     a->to_exec = (int64_t)(at - (uint64_t)write);
@@ -113,8 +118,6 @@ struct rle_arena *rle_arena_near(uint64_t pc)
         a = old_arena(pc, ~0ul);
     if (!a && pc < LOW)
         a = new_arena(pc, ~0ul);
-    if (!a)
-        rle_die("no room for translated code near", pc);
     return a;
 }
 
@@ -123,6 +126,8 @@ bool rle_arena_reaches(uint64_t pc, uint64_t address)
     if (address < LOW)
         return true;
     const struct rle_arena *a = rle_arena_near(pc);
+    if (!a)
+        return false;
     uint64_t far = address > a->start ? address - a->start : a->end - address;
     return far < LOW - RLE_ARENA_ROOM;
 }
@@ -183,6 +188,8 @@ void rle_arenas_after_fork(void)
         rle_copy(copy + HOT_BYTES, (uint8_t *)parent + HOT_BYTES, cold);
         rle_copy(copy + ARENA_BYTES - constants, a->emit.constant, constants);
         uint8_t *write = map_dual(a->start, MAP_FIXED);
+        if (!write)
+            rle_die("no memory for translated code", 1);
         rle_copy(write, copy, hot);
         rle_copy(write + HOT_BYTES, copy + HOT_BYTES, cold);
         rle_copy(write + ARENA_BYTES - constants, copy + ARENA_BYTES - constants, constants);

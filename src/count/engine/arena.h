@@ -27,8 +27,8 @@ struct rle_arena {
     uint32_t n_entries;
 };
 
-/** An arena in reach of `pc` with room for a superblock. Never fails: gives up (rle_die) if the
- * kernel grants no memory. */
+/** An arena in reach of `pc` with room for a superblock; NULL if the kernel grants no memory for
+ * it, or none that is executable. */
 struct rle_arena *rle_arena_near(uint64_t pc);
 
 /** Can code translated from `pc` have an operand at `address`? */

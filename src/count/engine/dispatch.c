@@ -1,5 +1,6 @@
 #include "count/engine/dispatch.h"
 
+#include "count/engine/arena.h"
 #include "count/engine/attach.h"
 #include "count/engine/branch.h"
 #include "count/engine/engine.h"
@@ -40,6 +41,8 @@ static const char *reason_against(uint64_t pc)
         return "code that may be executed but not read";
     if (region && region->writable && rle_engine.options.jit_native)
         return "the program runs code that it writes itself";
+    if (region && !rle_arena_near(pc))
+        return "no memory near its code, or none that is executable";
     return NULL;
 }
 
@@ -50,16 +53,18 @@ static struct rle_fragment *obtain(uint64_t pc, enum rle_via via)
     struct rle_fragment *f = rle_fragment_find(pc);
     if (f)
         return f;
-    const char *reason = reason_against(pc);
-    if (reason) {
-        detach(reason);
-        return NULL;
+    for (int tries = 0; tries < 2; tries++) {
+        const char *reason = reason_against(pc);
+        if (reason) {
+            detach(reason);
+            return NULL;
+        }
+        f = rle_translate(pc, via);
+        if (f)
+            return f;
+        rle_regions_forget(); /* what was remembered may be out of date */
     }
-    f = rle_translate(pc, via);
-    if (f)
-        return f;
-    rle_regions_forget(); /* what was remembered may be out of date */
-    return rle_translate(pc, via);
+    return NULL;
 }
 
 /* The kernel's page of three ancient system calls, which cannot be translated: carry out the call

@@ -536,7 +536,10 @@ uint64_t rle_verifying_entry(struct rle_fragment *fragment, enum rle_via via)
     uint64_t *entry = via == RLE_VIA_RETURN ? &fragment->via_return : &fragment->via_jump;
     if (*entry)
         return *entry;
-    struct rle_emit *e = &rle_arena_near(fragment->pc)->emit;
+    struct rle_arena *arena = rle_arena_near(fragment->pc);
+    if (!arena)
+        return 0;
+    struct rle_emit *e = &arena->emit;
     if (!rle_reaches(rle_emit_address(e), fragment->entry))
         return 0;
     pad(e, ENTRY_ALIGN);
