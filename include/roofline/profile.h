@@ -9,6 +9,7 @@
 #include <roofline/error.h>
 #include <roofline/machine.h>
 #include <roofline/value.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -83,6 +84,10 @@ struct rl_kernel {
     unsigned depth; /**< loops: nesting depth, outermost 1 */
     struct rl_parameter *parameter;
     size_t n_parameter;
+
+    /** Operations and bytes were counted now and then: their ratios mean something, amounts and
+     * rates do not. Calls are then unknown. */
+    bool is_mix;
 
     struct rl_value calls;
     struct rl_value time_s;              /**< wall time per profile, self */

@@ -103,6 +103,8 @@ static enum rl_status ask(const struct rl_evidence *evidence, enum rl_rule_turn 
 
 enum rl_status rl_advise(const struct rl_machine *machine, struct rl_row *row, struct rl_error *err)
 {
+    if (row->kernel->is_mix) /* rules weigh amounts against time */
+        return RL_OK;
     struct rl_evidence evidence = gather(machine, row);
     RL_TRY(ask(&evidence, RL_TURN_FIRST, row, err));
     size_t n_first = row->n_advice;

@@ -15,6 +15,7 @@ static const struct field kernel_fields[] = {
     FIELD(rl_kernel, "file", FIELD_STRING, file),
     FIELD(rl_kernel, "line", FIELD_UINT, line),
     FIELD(rl_kernel, "depth", FIELD_UINT, depth),
+    FIELD(rl_kernel, "mix", FIELD_BOOL, is_mix),
     FIELD(rl_kernel, "calls", FIELD_VALUE, calls),
     FIELD(rl_kernel, "time_s", FIELD_VALUE, time_s),
     FIELD(rl_kernel, "total_time_s", FIELD_VALUE, total_time_s),

@@ -338,7 +338,8 @@ enum rl_status rl_place(const struct rl_machine *machine, const struct rl_kernel
 
     bool is_vague = kernel->time_s.source == RL_SOURCE_SAMPLED && limits.time_spread > 0 &&
                     kernel->time_s.spread > limits.time_spread;
-    bool has_time = rl_known(kernel->time_s) && kernel->time_s.value > 0 && !is_vague;
+    bool has_time =
+        rl_known(kernel->time_s) && kernel->time_s.value > 0 && !is_vague && !kernel->is_mix;
     if (place.n_resource)
         place.bound_time_s = place.resource[0].bound_time_s;
     if (has_flop && place.bound_time_s > 0)
@@ -356,6 +357,8 @@ enum rl_status rl_place(const struct rl_machine *machine, const struct rl_kernel
         set_unknown(&place, rl_known(flop) || kernel->n_traffic
                                 ? "the machine record has no ceiling for what the kernel uses"
                                 : "neither FLOP nor bytes are known");
+    else if (kernel->is_mix)
+        set_unknown(&place, "it was counted in bursts, which tell intensity but no rate");
     else if (!has_time)
         set_unknown(&place,
                     is_vague

@@ -55,7 +55,7 @@ static void put_level(FILE *out, const struct rl_row *row, const struct rl_traff
 {
     const struct rl_kernel *k = row->kernel;
     const struct rl_resource *r = t ? resource_of(&row->place, t->level) : NULL;
-    struct rl_value bytes = t ? t->bytes : (struct rl_value){0};
+    struct rl_value bytes = t && !k->is_mix ? t->bytes : (struct rl_value){0};
     double ai = t ? rl_intensity(k, t->level) : 0;
     bool timed = rl_known(k->time_s) && k->time_s.value > 0;
     put_word(out, t ? t->level : "");
@@ -64,14 +64,14 @@ static void put_level(FILE *out, const struct rl_row *row, const struct rl_traff
     put_number(out, timed && rl_known(bytes), bytes.value / k->time_s.value);
     put_number(out, r != NULL, r ? r->ceiling_rate : 0);
     put_number(out, r && r->utilization > 0, r ? r->utilization : 0);
-    put_word(out, rl_known(bytes) ? rl_source_name(bytes.source) : "");
+    put_word(out, t && rl_known(t->bytes) ? rl_source_name(t->bytes.source) : "");
 }
 
 static void put_row(FILE *out, const struct rl_row *row, const struct rl_traffic *t)
 {
     const struct rl_kernel *k = row->kernel;
     const struct rl_placement *p = &row->place;
-    struct rl_value flop = rl_kernel_flop(k);
+    struct rl_value flop = k->is_mix ? (struct rl_value){0} : rl_kernel_flop(k);
     put_text(out, k->name);
     put_word(out, rl_kind_name(k->kind));
     put_value(out, k->time_s);

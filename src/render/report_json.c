@@ -201,9 +201,10 @@ static json_t *levels(const struct rl_row *row)
     for (size_t i = 0; i < k->n_traffic; i++) {
         const struct rl_traffic *t = &k->traffic[i];
         json_t *level = json_object();
-        put_value(level, "bytes", t->bytes);
+        if (!k->is_mix)
+            put_value(level, "bytes", t->bytes);
         put_positive(level, "ai", rl_intensity(k, t->level));
-        if (rl_known(t->bytes) && rl_known(k->time_s) && k->time_s.value > 0)
+        if (!k->is_mix && rl_known(t->bytes) && rl_known(k->time_s) && k->time_s.value > 0)
             put_number(level, "bytes_per_s", t->bytes.value / k->time_s.value);
         const struct rl_resource *r = resource_of(&row->place, t->level);
         if (r) {
@@ -260,6 +261,10 @@ static json_t *advice(const struct rl_row *row)
 
 static void put_work(json_t *object, const struct rl_kernel *k)
 {
+    if (k->is_mix) { /* amounts mean nothing */
+        json_object_set_new(object, "mix", json_true());
+        return;
+    }
     json_t *by_precision = json_object();
     for (int p = 0; p < RL_INT8; p++)
         put_value(by_precision, rl_precision_name((enum rl_precision)p),

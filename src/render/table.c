@@ -86,7 +86,7 @@ static void fill_rates(const struct rl_row *row, char cell[N_COLUMNS][CELL])
     const struct rl_kernel *k = row->kernel;
     const struct rl_resource *level = nearest_level(row);
     struct rl_value flop = rl_kernel_flop(k);
-    bool timed = rl_known(k->time_s) && k->time_s.value > 0;
+    bool timed = rl_known(k->time_s) && k->time_s.value > 0 && !k->is_mix;
     if (isfinite(row->place.flop_per_s) && row->place.flop_per_s > 0)
         rl_text_number(cell[COLUMN_RATE], CELL, row->place.flop_per_s / 1e9);
     else if (timed && rl_known(flop) && flop.value == 0)

@@ -368,6 +368,22 @@ static void a_time_sampled_too_seldom_places_nothing(void **state)
     rl_machine_release(&m);
 }
 
+static void what_was_counted_in_bursts_is_placed_by_intensity_alone(void **state)
+{
+    (void)state;
+    struct rl_machine m = test_machine();
+    struct rl_kernel k = kernel_with(1e9, "avx2", 20e9, 1.25);
+    k.is_mix = true;
+    struct rl_placement p = place(&m, &k);
+    assert_int_equal(p.verdict, RL_VERDICT_UNKNOWN);
+    assert_non_null(strstr(p.why, "bursts"));
+    assert_true(p.attained == 0 && p.flop_per_s == 0 && p.headroom == 0);
+    assert_true(fabs(p.roof_flop_per_s - 2e9) < 1); /* 2e9 FLOP for 20e9 B at 20 GB/s */
+    assert_true(p.resource[0].utilization == 0);
+    rl_kernel_release(&k);
+    rl_machine_release(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -392,6 +408,7 @@ int main(void)
         cmocka_unit_test(no_ratio_changes_when_work_and_time_scale_together),
         cmocka_unit_test(a_higher_ceiling_never_raises_the_share_attained),
         cmocka_unit_test(a_time_sampled_too_seldom_places_nothing),
+        cmocka_unit_test(what_was_counted_in_bursts_is_placed_by_intensity_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

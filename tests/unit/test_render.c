@@ -116,6 +116,37 @@ static void json_tells_zero_from_unknown(void **state)
     fixture_release(&f);
 }
 
+static void what_was_counted_in_bursts_has_intensity_and_no_amounts(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    fixture_machine(&f);
+    struct rl_kernel *k = fixture_kernel(&f, "triad", 2e9, (double[]){24e9, 0, 0, 0}, 1);
+    k->is_mix = true;
+    fixture_place(&f);
+    char *text = render("json", &f.report, NULL, NULL);
+    json_t *root = parse(text);
+    const json_t *triad = kernel_named(root, "triad");
+    const json_t *level = json_object_get(json_object_get(triad, "levels"), "L1");
+    static const char *const absent[] = {"flop",       "flop_by_precision", "iop",
+                                         "flop_per_s", "attained",          "headroom"};
+    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
+        assert_null(json_object_get(triad, absent[i]));
+    assert_true(json_is_true(json_object_get(triad, "mix")));
+    assert_non_null(json_object_get(triad, "time_s"));
+    assert_null(json_object_get(level, "bytes"));
+    assert_null(json_object_get(level, "bytes_per_s"));
+    assert_true(fabs(json_number_value(json_object_get(level, "ai")) - 1. / 12) < 1e-12);
+    json_decref(root);
+    free(text);
+    text = render("csv", &f.report, NULL, NULL);
+    assert_null(strstr(text, "2000000000"));
+    assert_null(strstr(text, "24000000000"));
+    assert_non_null(strstr(text, "0.0833"));
+    free(text);
+    fixture_release(&f);
+}
+
 static void no_format_writes_nan_or_infinity(void **state)
 {
     (void)state;
@@ -573,6 +604,7 @@ int main(void)
         cmocka_unit_test(renderers_are_sorted_complete_and_available),
         cmocka_unit_test(json_follows_its_schema),
         cmocka_unit_test(json_tells_zero_from_unknown),
+        cmocka_unit_test(what_was_counted_in_bursts_has_intensity_and_no_amounts),
         cmocka_unit_test(no_format_writes_nan_or_infinity),
         cmocka_unit_test(numbers_have_a_dot_whatever_the_locale),
         cmocka_unit_test(csv_has_as_many_fields_on_every_line),
