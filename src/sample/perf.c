@@ -212,6 +212,12 @@ enum rl_status perf_enable(struct perf *perf, struct rl_error *err)
     return RL_OK;
 }
 
+void perf_disable(struct perf *perf)
+{
+    for (size_t i = 0; i < perf->n_fd; i++)
+        ioctl(perf->fd[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
 struct pollfd *perf_fds(struct perf *perf, size_t *ret_n)
 {
     *ret_n = perf->n_fd;

@@ -21,6 +21,8 @@ enum rl_status perf_probe(struct rl_error *err);
 enum rl_status perf_open(pid_t pid, const pid_t *threads, size_t n_thread, unsigned rate_hz,
                          struct perf **ret, struct rl_error *err);
 enum rl_status perf_enable(struct perf *perf, struct rl_error *err);
+/** Until perf_enable nothing is sampled. */
+void perf_disable(struct perf *perf);
 
 /** Descriptors to poll: readable when a ring fills up. Borrowed. */
 struct pollfd *perf_fds(struct perf *perf, size_t *ret_n);

@@ -332,11 +332,38 @@ static bool took_signal(int fd, struct rl_samples *samples)
     return true;
 }
 
+/* Time in which nothing was sampled, and when it is next to be so. */
+struct interludes {
+    double sum_s, next_s;
+    bool over;
+};
+
+/* Mappings that were made meanwhile are not in the ring. */
+static enum rl_status have_interlude(struct run *run, int32_t pid, double elapsed_s,
+                                     struct interludes *interludes, struct rl_error *err)
+{
+    const struct rl_sample_options *o = run->options;
+    if (!o->interlude || interludes->over || elapsed_s < interludes->next_s)
+        return RL_OK;
+    uint64_t begin_ns = now_ns();
+    perf_disable(run->perf);
+    interludes->over = !o->interlude(o->progress_context);
+    if (kill(pid, 0) == 0) {
+        RL_TRY(perf_drain(run->perf, run->collector, false, err));
+        RL_TRY(collect_live_maps(run->collector, pid, err));
+        RL_TRY(perf_enable(run->perf, err));
+    }
+    interludes->sum_s += (double)(now_ns() - begin_ns) * 1e-9;
+    interludes->next_s = (double)(now_ns() - run->start_ns) * 1e-9 + o->interlude_every_s;
+    return RL_OK;
+}
+
 static enum rl_status watch_attached(struct run *run, int32_t pid, double duration_s,
                                      struct rl_error *err)
 {
     sigset_t old;
     int signal_fd = open_signals(&old);
+    struct interludes interludes = {.next_s = run->options->interlude_every_s};
     double elapsed_s = 0;
     enum rl_status status = RL_OK;
     while (status == RL_OK && elapsed_s < duration_s && kill(pid, 0) == 0 &&
@@ -345,11 +372,13 @@ static enum rl_status watch_attached(struct run *run, int32_t pid, double durati
         struct pollfd fd = {.fd = signal_fd, .events = POLLIN};
         poll(&fd, 1, left_ms < ROUND_MS ? (int)left_ms + 1 : ROUND_MS);
         status = perf_drain(run->perf, run->collector, false, err);
+        if (status == RL_OK)
+            status = have_interlude(run, pid, elapsed_s, &interludes, err);
         elapsed_s = (double)(now_ns() - run->start_ns) * 1e-9;
         if (run->options->progress)
             run->options->progress(run->options->progress_context, elapsed_s);
     }
-    run->samples.elapsed_s = elapsed_s;
+    run->samples.elapsed_s = elapsed_s - interludes.sum_s;
     if (signal_fd >= 0)
         close(signal_fd);
     sigprocmask(SIG_SETMASK, &old, NULL);

@@ -46,7 +46,11 @@ struct rl_sample_options {
     const char *scratch_dir; /**< directory for shared files; NULL: /dev/shm, else /tmp */
     /** Called about ten times a second from the calling thread; may be NULL. */
     void (*progress)(void *context, double elapsed_s);
-    void *progress_context;
+    /** Attached only: called every `interlude_every_s`, while nothing is sampled; the time it
+     * takes is in no result. False, and it is not called again. NULL: never. */
+    bool (*interlude)(void *context);
+    double interlude_every_s;
+    void *progress_context; /**< of both */
 };
 
 enum rl_sample_module_kind {

@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SHARES  BINARY_DIR "/tests/programs/shares"
@@ -371,6 +372,52 @@ static void a_running_process_is_sampled(void **state)
     assert_int_equal(rl_sample_attach(999999999, 1, NULL, &s, &err), RL_ESYS);
 }
 
+enum { INTERLUDES = 2, INTERLUDE_US = 150000 };
+
+static bool interlude(void *context)
+{
+    usleep(INTERLUDE_US);
+    return ++*(int *)context < INTERLUDES;
+}
+
+static double monotonic_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void the_time_of_interludes_is_in_no_result(void **state)
+{
+    (void)state;
+    skip_without(RL_SAMPLE_PERF);
+    int n = 0;
+    struct rl_samples s = {0};
+    struct rl_error err = {0};
+    struct rl_sample_options how = {.method = RL_SAMPLE_PERF,
+                                    .interlude = interlude,
+                                    .interlude_every_s = 0.1,
+                                    .progress_context = &n};
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        for (;;)
+            getppid();
+    }
+    double begin_s = monotonic_s();
+    enum rl_status status = rl_sample_attach(pid, 0.8, &how, &s, &err);
+    double spent_s = monotonic_s() - begin_s;
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    if (status != RL_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(n, INTERLUDES); /* it said that this was the last */
+    assert_true(s.elapsed_s > 0);
+    assert_true(s.elapsed_s <= spent_s - n * INTERLUDE_US * 1e-6);
+    assert_true(s.sampled_s <= 1.01 * s.elapsed_s);
+    rl_samples_release(&s);
+}
+
 static void expect_refusal(const char *program, const char *why)
 {
     const char *argv[] = {program, NULL};
@@ -418,6 +465,7 @@ int main(void)
         BOTH(sleep_is_not_cut_short),
         cmocka_unit_test(refused_perf_falls_back_and_says_so),
         cmocka_unit_test(a_running_process_is_sampled),
+        cmocka_unit_test(the_time_of_interludes_is_in_no_result),
         cmocka_unit_test(what_cannot_run_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
