@@ -309,10 +309,12 @@ static enum rl_status profile(const struct record_options *options,
         RL_TRY(rl_counters_for(&how, machine, &counters, err));
     else if (rl_counters_demanded(how.count, how.traffic))
         return rl_fail(err, RL_EUNAVAIL,
-                       "hardware counters start with a program: a running one is sampled only");
-    else if (how.count == RL_COUNT_ENGINE || how.n_replay)
+                       "hardware counters start with a program: a running one is sampled, and "
+                       "counted by the engine");
+    else if (how.n_replay)
         return rl_fail(err, RL_EUNAVAIL,
-                       "the engine counts a program from its start: a running one is sampled only");
+                       "counts of another run say nothing of a running process; --replay needs a "
+                       "command");
     how.counters = counters.pmu;
     now_text(date, sizeof date);
     char *preload = rl_object_path("librooflinesample.so");

@@ -4,6 +4,7 @@
 #include "profile/agree.h"
 #include "profile/counters.h"
 #include "profile/counting.h"
+#include "profile/profile_internal.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -295,29 +296,28 @@ static const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-static enum rl_status note_time(struct session *s, struct rl_error *err)
+enum rl_status profile_note_time(const struct rl_samples *first, size_t n_runs,
+                                 struct rl_profile *profile, struct rl_error *err)
 {
-    const struct rl_samples *first = &s->samples[0];
     double cpu_s = first->user_s + first->system_s;
     for (size_t i = 0; i < first->n_note; i++)
-        RL_TRY(rl_profile_note(&s->profile, err, "%s", first->note[i]));
+        RL_TRY(rl_profile_note(profile, err, "%s", first->note[i]));
     if (first->method != RL_SAMPLE_NONE)
-        RL_TRY(rl_profile_note(&s->profile, err,
-                               "time is from %zu undisturbed run%s, sampled %u times a second (%s)",
-                               s->n_samples, s->n_samples == 1 ? "" : "s", first->rate_hz,
-                               rl_sample_method_name(first->method)));
+        RL_TRY(rl_profile_note(
+            profile, err, "time is from %zu undisturbed run%s, sampled %u times a second (%s)",
+            n_runs, n_runs == 1 ? "" : "s", first->rate_hz, rl_sample_method_name(first->method)));
     if (first->method == RL_SAMPLE_PERF && first->system_s > 0.1 * cpu_s && cpu_s > 0.1)
-        RL_TRY(rl_profile_note(&s->profile, err,
+        RL_TRY(rl_profile_note(profile, err,
                                "%.0f %% of the CPU time was spent in the kernel, for instance on "
                                "page faults; no function's time holds it",
                                100 * first->system_s / cpu_s));
     if (cpu_s > 0.1 && cpu_s < 0.8 * first->elapsed_s)
-        RL_TRY(rl_profile_note(&s->profile, err,
+        RL_TRY(rl_profile_note(profile, err,
                                "the program was on a CPU for %.0f %% of the elapsed time; else it "
                                "waited, for input, output or its turn on a busy machine",
                                100 * cpu_s / first->elapsed_s));
     if (first->children_left)
-        RL_TRY(rl_profile_note(&s->profile, err,
+        RL_TRY(rl_profile_note(profile, err,
                                "children of the program still ran when it ended; what they did "
                                "later is not here"));
     return RL_OK;
@@ -382,7 +382,7 @@ static enum rl_status run_all(struct session *s, struct rl_error *err)
         return rl_fail(err, RL_ECANCEL, "interrupted before the program ran; nothing was written");
     if (!counts_only) {
         RL_TRY(run_native(s, repeats, err));
-        RL_TRY(note_time(s, err));
+        RL_TRY(profile_note_time(&s->samples[0], s->n_samples, &s->profile, err));
     }
     RL_TRY(count(s, err));
     RL_TRY(run_counters(s, err));
@@ -417,46 +417,6 @@ enum rl_status rl_profile_run(const char *const *argv, const char *const *envp,
     RL_TRY(check_sources(options, err));
     s.input_at = lseek(STDIN_FILENO, 0, SEEK_CUR);
     enum rl_status status = run_all(&s, err);
-    if (status == RL_OK) {
-        *ret_profile = s.profile;
-        s.profile = (struct rl_profile){0};
-    }
-    session_release(&s);
-    return status;
-}
-
-enum rl_status rl_profile_attach(int32_t pid, double duration_s,
-                                 const struct rl_profile_options *options,
-                                 struct rl_profile *ret_profile, struct rl_error *err)
-{
-    const char *argv[] = {NULL, NULL};
-    char name[32];
-    struct session s = {.argv = argv, .options = options, .expected_s = duration_s};
-    struct rl_sample_options how = {.method = RL_SAMPLE_PERF,
-                                    .rate_hz = options->rate_hz,
-                                    .progress = on_progress,
-                                    .progress_context = &s};
-    snprintf(name, sizeof name, "process %d", (int)pid);
-    snprintf(s.pass, sizeof s.pass, "%s", name);
-    s.is_silent = true;
-    s.samples = calloc(1, sizeof *s.samples);
-    if (!s.samples)
-        return rl_fail(err, RL_ENOMEM, "out of memory for runs");
-    enum rl_status status = rl_sample_attach(pid, duration_s, &how, &s.samples[0], err);
-    if (status == RL_OK) {
-        s.n_samples = 1;
-        const char *command = s.samples[0].n_process ? s.samples[0].process[0].command : NULL;
-        argv[0] = command ? command : name;
-        status = describe(&s, err);
-    }
-    s.profile.has_exit_status = false;
-    if (status == RL_OK)
-        status = note_time(&s, err);
-    if (status == RL_OK)
-        status = miss_counts(&s, "a running process is sampled, not counted", err);
-    struct rl_profile_inputs inputs = {s.samples, s.n_samples, NULL};
-    if (status == RL_OK)
-        status = rl_profile_join(&inputs, options, &s.profile, err);
     if (status == RL_OK) {
         *ret_profile = s.profile;
         s.profile = (struct rl_profile){0};

@@ -90,8 +90,11 @@ enum rl_status rl_profile_run(const char *const *argv, const char *const *envp,
                               struct rl_profile *ret_profile, struct rl_error *err);
 
 /**
- * Profile a running process by sampling its time; it is not counted.
- * @param duration_s  as rl_sample_attach.
+ * Profile a running process: time by sampling, and, unless options->count is RL_COUNT_NONE, bursts
+ * of counting in between, which tell intensity and mix (rl_kernel.is_mix). It runs natively
+ * afterwards.
+ * @param duration_s  as rl_sample_attach, the bursts included.
+ * @return as rl_sample_attach; RL_EUNAVAIL where counting was demanded and did not work.
  */
 enum rl_status rl_profile_attach(int32_t pid, double duration_s,
                                  const struct rl_profile_options *options,

@@ -468,6 +468,12 @@ static const char *reason_text(uint32_t reason)
     }
 }
 
+/* Bursts leave most uncounted, and are meant to: who asked for them tells of them. */
+static bool is_in_bursts(const struct rl_result *result)
+{
+    return result->mode == RLE_MODE_MIX;
+}
+
 /* Of many stretches of time one is named. */
 static bool is_named_already(const struct rl_result *result, size_t i)
 {
@@ -483,7 +489,8 @@ static enum rl_status note_uncounted(struct builder *b, const struct rl_result *
 {
     for (size_t i = 0; i < result->n_uncounted; i++) {
         const struct rl_result_uncounted *u = &result->uncounted[i];
-        if (u->reason == RLE_UNCOUNTED_RUNTIME)
+        bool is_meant = u->reason == RLE_UNCOUNTED_BEFORE || u->reason == RLE_UNCOUNTED_PAUSED;
+        if (u->reason == RLE_UNCOUNTED_RUNTIME || (is_meant && is_in_bursts(result)))
             continue;
         if (u->end_ns > u->begin_ns)
             *uncounted_ns += (double)(u->end_ns - u->begin_ns);
@@ -500,14 +507,15 @@ static enum rl_status note_uncounted(struct builder *b, const struct rl_result *
 static enum rl_status note_state(struct builder *b, const struct rl_result *result,
                                  struct rl_error *err)
 {
-    if (result->state == RLE_STATE_FAILED || result->state == RLE_STATE_DETACHED) {
+    bool is_meant = result->state == RLE_STATE_DETACHED && is_in_bursts(result);
+    if (result->state == RLE_STATE_FAILED || (result->state == RLE_STATE_DETACHED && !is_meant)) {
         b->tally->any_process_failed = true;
         int n = (int)strcspn(result->message, "\n");
         RL_TRY(tally_note(b->tally, err, "process %d %s: %.*s", (int)result->pid,
                           result->state == RLE_STATE_FAILED ? "was ended by the counting engine"
                                                             : "ran on uncounted",
                           n ? n : 64, n ? result->message : "no reason was left"));
-    } else if (result->message[0]) {
+    } else if (result->message[0] && !is_meant) {
         b->tally->any_process_failed = true;
         RL_TRY(tally_note(b->tally, err, "process %d: %s", (int)result->pid, result->message));
     }
