@@ -111,7 +111,7 @@ bool bursts_count(struct bursts *b, unsigned burst_ms)
         return true;
     }
     bool has_reason = !strncmp(line, failed, sizeof failed - 1);
-    snprintf(b->why, sizeof b->why, "%s",
+    snprintf(b->why, sizeof b->why, "%.*s", (int)sizeof b->why - 1,
              has_reason ? line + sizeof failed - 1 : "the counting engine gave no answer");
     return false;
 }
