@@ -309,6 +309,10 @@ static void add_flow(const struct decoded *d, struct rl_insn *insn)
         insn->target = z->length + to->imm.value.s;
     } else {
         insn->flags |= RL_INSN_INDIRECT;
+        if (to->type == ZYDIS_OPERAND_TYPE_MEMORY && to->mem.base == ZYDIS_REGISTER_RIP) {
+            insn->flags |= RL_INSN_HAS_SLOT;
+            insn->target = z->length + to->mem.disp.value;
+        }
     }
     if (z->meta.category == ZYDIS_CATEGORY_COND_BR)
         insn->flags |= RL_INSN_CONDITIONAL;

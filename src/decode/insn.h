@@ -79,6 +79,7 @@ enum rl_insn_flag {
     RL_INSN_RETURN = 1u << 11,
     RL_INSN_ENDS_FLOW = 1u << 12,  /**< nothing follows: unconditional jump, return, ud2, hlt */
     RL_INSN_HAS_TARGET = 1u << 13, /**< `target` holds where the branch or call goes */
+    RL_INSN_HAS_SLOT = 1u << 14,   /**< indirect: `target` holds where its destination is stored */
 };
 
 /** One kind of arithmetic an instruction does. */
@@ -101,7 +102,7 @@ struct rl_insn {
     uint16_t accesses;    /**< memory accesses an execution, all lanes of a gather included */
     uint32_t load_bytes;  /**< bytes an execution asks the first cache for */
     uint32_t store_bytes; /**< bytes an execution hands to the first cache, or past it */
-    int64_t target;       /**< branch target, relative to the first byte of the instruction */
+    int64_t target;       /**< of a branch or call, relative to the instruction's first byte */
 };
 
 /**

@@ -88,6 +88,7 @@ static void flags_text(uint32_t flags, char *ret_text, size_t capacity)
         {RL_INSN_INDIRECT, "indirect"}, {RL_INSN_CONDITIONAL, "conditional"},
         {RL_INSN_RETURN, "return"},     {RL_INSN_ENDS_FLOW, "ends"},
         {RL_INSN_HAS_TARGET, "target"}, {RL_INSN_MASKED, "masked"},
+        {RL_INSN_HAS_SLOT, "slot"},
     };
     size_t at = 0;
     ret_text[0] = '\0';
