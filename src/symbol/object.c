@@ -128,6 +128,12 @@ struct object *object_open(const char *path, int fd, const char *debug_dir, cons
     return object;
 }
 
+struct Elf *object_elf(struct object *object)
+{
+    GElf_Addr bias;
+    return dwfl_module_getelf(object->module, &bias);
+}
+
 struct file_name {
     const char *recorded;  /* libdw's pointer: the key */
     const char *directory; /* likewise */
@@ -255,7 +261,7 @@ static void add_stub_sections(struct object *object, struct function_table *tabl
             continue;
         if (!function_table_add(table, (struct function_row){.begin = header.sh_addr,
                                                              .end = header.sh_addr + header.sh_size,
-                                                             .linkage = "[plt]",
+                                                             .linkage = RL_SYMBOL_STUBS,
                                                              .origin = RL_FUNCTION_SYMBOL}))
             return;
     }

@@ -27,6 +27,10 @@ bool object_offset(const struct object *object, uint64_t address, uint64_t *ret_
  * with functions. Strings are borrowed from the object. */
 bool object_functions(struct object *object, struct function_table *table);
 
+/** The file itself, as libelf knows it; `ret_elf` is the object's. */
+struct Elf;
+struct Elf *object_elf(struct object *object);
+
 bool object_line(struct object *object, uint64_t address, struct rl_source_line *ret);
 bool object_declaration(struct object *object, uint64_t address, struct rl_source_line *ret);
 /** Names in `ret_calls` are linkage names where they are known. */

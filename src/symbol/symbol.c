@@ -6,6 +6,7 @@
 #include "symbol/debug_file.h"
 #include "symbol/demangle.h"
 #include "symbol/functions.h"
+#include "symbol/imports.h"
 #include "symbol/object.h"
 #include "symbol/perf_map.h"
 
@@ -36,6 +37,7 @@ struct rl_symbol_module {
     pid_t jit_pid; /* 0: a file */
     struct object *object;
     struct function_table functions;
+    struct import_table imports; /* read when first asked for */
     struct made_name *made;
     size_t n_made;
     char problem[128];
@@ -77,6 +79,7 @@ static void free_module(struct rl_symbol_module *module)
         free(module->made[i].text);
     free(module->made);
     function_table_release(&module->functions);
+    import_table_release(&module->imports);
     object_close(module->object);
     free(module->path);
     free(module);
@@ -226,21 +229,53 @@ static char *readable(const struct rl_symbols *symbols, const char *linkage)
     return symbols->keep_mangled ? strdup(linkage) : rl_demangle(&symbols->demangler, linkage);
 }
 
-/* A name that belongs to no row of the function table; found again by `key` and `linkage`. */
-static const char *made_name(struct rl_symbol_module *module, uint64_t key, const char *linkage)
+static const char *find_made(const struct rl_symbol_module *module, uint64_t key,
+                             const char *linkage)
 {
     for (size_t i = module->n_made; i-- > 0;)
         if (module->made[i].key == key && module->made[i].linkage == linkage)
             return module->made[i].text;
-    char *text = linkage ? readable(module->symbols, linkage) : offset_name(module, key);
+    return NULL;
+}
+
+/* Takes `text`, which may be NULL for want of memory. @return it, or NULL. */
+static const char *keep_made(struct rl_symbol_module *module, uint64_t key, const char *linkage,
+                             char *text)
+{
     struct made_name *made =
         text ? rl_array_append(&module->made, &module->n_made, sizeof *made) : NULL;
     if (!made) {
         free(text);
-        return linkage ? linkage : rl_symbol_module_name(module);
+        return NULL;
     }
     *made = (struct made_name){text, key, linkage};
     return text;
+}
+
+/* A name that belongs to no row of the function table; found again by `key` and `linkage`. */
+static const char *made_name(struct rl_symbol_module *module, uint64_t key, const char *linkage)
+{
+    const char *known = find_made(module, key, linkage);
+    if (known)
+        return known;
+    char *text = linkage ? readable(module->symbols, linkage) : offset_name(module, key);
+    known = keep_made(module, key, linkage, text);
+    if (known)
+        return known;
+    return linkage ? linkage : rl_symbol_module_name(module);
+}
+
+/* No code is at the last address: a key that names of addresses do not have. */
+#define KEY_WITHOUT_VERSION UINT64_MAX
+
+static const char *without_version(struct rl_symbol_module *module, const char *linkage,
+                                   const char *version)
+{
+    const char *known = find_made(module, KEY_WITHOUT_VERSION, linkage);
+    if (!known)
+        known = keep_made(module, KEY_WITHOUT_VERSION, linkage,
+                          strndup(linkage, (size_t)(version - linkage)));
+    return known ? known : linkage;
 }
 
 /* The module's own address of a file offset; JIT offsets are addresses already. */
@@ -255,6 +290,47 @@ static uint64_t to_address(const struct rl_symbol_module *module, uint64_t offse
 uint64_t rl_symbol_address(const struct rl_symbol_module *module, uint64_t offset)
 {
     return to_address(module, offset);
+}
+
+static const struct import_table *need_imports(struct rl_symbol_module *module)
+{
+    if (module->object && !module->imports.is_read)
+        import_table_read(object_elf(module->object), &module->imports);
+    return &module->imports;
+}
+
+/* A function with versions, of the module's own, is known by what chooses between them. */
+static const char *chosen_name(struct rl_symbol_module *module, uint64_t chooser)
+{
+    uint64_t gap_begin, gap_end;
+    const struct function_row *row =
+        function_table_find(&module->functions, chooser, &gap_begin, &gap_end);
+    bool is_named = row && row->begin == chooser && row->linkage;
+    if (!is_named)
+        return made_name(module, chooser, NULL);
+    const char *version = strchr(row->linkage, '@');
+    return version ? without_version(module, row->linkage, version) : row->linkage;
+}
+
+const char *rl_symbol_import(struct rl_symbol_module *module, uint64_t slot_address)
+{
+    const struct import_row *row = import_table_at(need_imports(module), slot_address);
+    if (!row)
+        return NULL;
+    return row->name ? row->name : chosen_name(module, row->chooser);
+}
+
+size_t rl_symbol_find_exports(struct rl_symbol_module *module, const char *name,
+                              struct rl_symbol_export *ret_exports, size_t capacity)
+{
+    size_t n_row, n = 0;
+    const struct export_row *row = import_table_exports(need_imports(module), name, &n_row);
+    for (size_t i = 0; i < n_row && n < capacity; i++) {
+        struct rl_symbol_export found = {.is_chosen = row[i].is_chosen};
+        if (object_offset(module->object, row[i].address, &found.offset))
+            ret_exports[n++] = found;
+    }
+    return n;
 }
 
 static const char *row_name(struct rl_symbol_module *module, struct function_row *row)

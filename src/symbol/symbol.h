@@ -37,6 +37,9 @@ enum rl_function_origin {
     RL_FUNCTION_UNKNOWN, /**< nothing: bounds are the gap between known functions */
 };
 
+/** Linkage name of the stubs that jump to other modules, all of one module together. */
+#define RL_SYMBOL_STUBS "[plt]"
+
 struct rl_function {
     const char *name;         /**< readable; never NULL; owned by the rl_symbols */
     const char *linkage_name; /**< as in the symbol table; NULL when there is none */
@@ -112,6 +115,26 @@ bool rl_symbol_declaration(struct rl_symbol_module *module, uint64_t offset,
  */
 size_t rl_symbol_inlined(struct rl_symbol_module *module, uint64_t offset,
                          struct rl_inline_call *ret_calls, size_t capacity);
+
+/**
+ * The function that the dynamic linker stores the address of in a slot of the module's own data.
+ *
+ * @param slot_address  as rl_symbol_address counts: of the pointer that a stub jumps through.
+ * @return its linkage name, without a version, or some other name for it within the module; NULL
+ *         when the slot is for none that is known.
+ */
+const char *rl_symbol_import(struct rl_symbol_module *module, uint64_t slot_address);
+
+/** A function that a module offers to others. */
+struct rl_symbol_export {
+    uint64_t offset; /**< file offset of its code … */
+    bool is_chosen;  /**< … or of the code that chooses between versions of it at start */
+};
+
+/** The functions that a module offers by one linkage name: more than one where old programs get an
+ * old version. @return how many were written to `ret_exports` [capacity]. O(log n). */
+size_t rl_symbol_find_exports(struct rl_symbol_module *module, const char *name,
+                              struct rl_symbol_export *ret_exports, size_t capacity);
 
 /** The address objdump shows for a file offset; the offset itself when no segment holds it. */
 uint64_t rl_symbol_address(const struct rl_symbol_module *module, uint64_t offset);

@@ -1,6 +1,7 @@
 /* Names for addresses: symbols, lines, inlined calls, separate debug files, maps; broken files. */
 #include "symbol/symbol.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
@@ -128,6 +129,27 @@ static void a_function_has_its_name_bounds_and_line(void **state)
     assert_non_null(strstr(line.file, "tests/unit/test_symbol.c"));
     assert_int_equal(line.file[0], '/');
     assert_in_range(line.line, line_of_outer_sum, line_of_outer_sum + 5); /* optimisers move it */
+    rl_symbols_free(symbols);
+}
+
+/* The C library is asked where it has this function; the dynamic linker knows as well. */
+static void an_exported_function_is_found_by_name(void **state)
+{
+    struct self *self = *state;
+    struct rl_symbols *symbols = new_symbols(self);
+    struct rl_symbol_module *module;
+    struct rl_symbol_export export[4];
+    Dl_info info;
+    void *function = dlsym(RTLD_DEFAULT, "qsort");
+    if (!dladdr(function, &info) || !strstr(info.dli_fname, "libc"))
+        skip();
+    assert_int_equal(rl_symbols_open(symbols, info.dli_fname, NULL, 0, &module, NULL), RL_OK);
+    assert_int_equal(rl_symbol_find_exports(module, "qsort", export, 4), 1);
+    uint64_t at = (uint64_t)((const char *)function - (const char *)info.dli_fbase);
+    assert_int_equal(rl_symbol_address(module, export[0].offset), at);
+    assert_false(export[0].is_chosen);
+    assert_int_equal(rl_symbol_find_exports(module, "no_such_function", export, 4), 0);
+    assert_null(rl_symbol_import(module, at));
     rl_symbols_free(symbols);
 }
 
@@ -481,6 +503,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_function_has_its_name_bounds_and_line),
+        cmocka_unit_test(an_exported_function_is_found_by_name),
         cmocka_unit_test(a_function_is_declared_where_the_source_says),
         cmocka_unit_test(inlined_calls_name_callee_and_call_site),
         cmocka_unit_test(lines_and_inlined_calls_need_no_table_of_address_ranges),
