@@ -9,6 +9,7 @@
 #include <roofline/machine.h>
 #include <roofline/model.h>
 #include <roofline/profile.h>
+#include <stdbool.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,7 +26,8 @@ struct rl_advice {
 struct rl_row {
     const struct rl_kernel *kernel; /**< borrowed */
     struct rl_placement place;
-    double time_share; /**< of the profile's elapsed or summed time; 0 unknown */
+    double time_share;       /**< of the profile's elapsed or summed time; 0 unknown */
+    double total_time_share; /**< of the same, with callees; 0 unknown */
     struct rl_advice *advice;
     size_t n_advice;
 };
@@ -37,16 +39,18 @@ struct rl_report {
     const struct rl_profile *profile; /**< borrowed; NULL: machine only */
     enum rl_chart_model model;
     unsigned threads;   /**< thread count of the roof drawn */
-    struct rl_row *row; /**< sorted by time, longest first */
+    bool totals;        /**< figures with callees are to be shown too */
+    struct rl_row *row; /**< sorted by time, longest first; with totals by total time */
     size_t n_row;
     struct rl_missing_list missing;
 };
 
 struct rl_report_options {
     enum rl_chart_model model;
-    unsigned threads;                /**< roof to draw; 0: the profile's, else the most measured */
-    const char *select;              /**< glob on kernel names; NULL: all */
-    double min_time_share;           /**< rows below it are left out; 0: none */
+    unsigned threads;      /**< roof to draw; 0: the profile's, else the most measured */
+    const char *select;    /**< glob on kernel names; NULL: all */
+    double min_time_share; /**< rows below it are left out; 0: none */
+    bool totals; /**< figures with callees, and rows for functions that do little but call */
     struct rl_thresholds thresholds; /**< all-zero: defaults */
 };
 

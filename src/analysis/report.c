@@ -63,17 +63,50 @@ static int by_time(const void *a, const void *b)
     return x->kernel < y->kernel ? -1 : x->kernel > y->kernel; /* file order */
 }
 
+static double total_of(const struct rl_row *row)
+{
+    const struct rl_kernel *k = row->kernel;
+    struct rl_value time = rl_known(k->total_time_s) ? k->total_time_s : k->time_s;
+    return rl_known(time) ? time.value : -1;
+}
+
+static int by_total(const void *a, const void *b)
+{
+    const struct rl_row *x = a, *y = b;
+    double tx = total_of(x), ty = total_of(y);
+    return tx == ty ? by_time(a, b) : tx < ty ? 1 : -1;
+}
+
+/* No time of its own, and less operations than what it called. */
+static bool only_calls(const struct rl_kernel *kernel)
+{
+    struct rl_value flop = rl_kernel_flop(kernel);
+    bool calls = rl_known(kernel->total_time_s) || rl_known(kernel->total_flop);
+    bool works = rl_known(flop) && rl_known(kernel->total_flop) && flop.value > 0 &&
+                 flop.value >= kernel->total_flop.value / 2;
+    return calls && !works && !rl_known(kernel->time_s);
+}
+
+static double share_of(struct rl_value time, double total_s)
+{
+    return rl_known(time) && total_s > 0 ? time.value / total_s : 0;
+}
+
 static enum rl_status add_row(struct rl_report *report, const struct rl_kernel *kernel,
                               const struct rl_report_options *options, double total_s,
                               struct rl_error *err)
 {
-    double share = rl_known(kernel->time_s) && total_s > 0 ? kernel->time_s.value / total_s : 0;
+    double share = share_of(kernel->time_s, total_s);
     if (options->select && fnmatch(options->select, kernel->name, 0) != 0)
         return RL_OK;
     if (share < options->min_time_share)
         return RL_OK;
+    if (!options->totals && only_calls(kernel))
+        return RL_OK;
     bool has_thresholds = options->thresholds.above_roof > 0;
-    struct rl_row row = {.kernel = kernel, .time_share = share};
+    struct rl_row row = {.kernel = kernel,
+                         .time_share = share,
+                         .total_time_share = share_of(kernel->total_time_s, total_s)};
     RL_TRY(rl_place(report->machine, kernel, has_thresholds ? &options->thresholds : NULL,
                     &row.place, err));
     struct rl_row *slot = rl_array_append(&report->row, &report->n_row, sizeof *slot);
@@ -92,7 +125,8 @@ enum rl_status rl_report_build(const struct rl_machine *machine, const struct rl
     if (machine->n_compute == 0 && machine->n_memory == 0)
         return rl_fail(err, RL_ENODATA, "the machine record \"%s\" holds no ceilings",
                        machine->name ? machine->name : "");
-    struct rl_report report = {.machine = machine, .profile = profile, .model = o->model};
+    struct rl_report report = {
+        .machine = machine, .profile = profile, .model = o->model, .totals = o->totals};
     report.threads = o->threads ? o->threads : roof_threads(machine, profile);
     double total_s = profile ? total_time_s(profile) : 0;
     enum rl_status status = RL_OK;
@@ -103,7 +137,7 @@ enum rl_status rl_report_build(const struct rl_machine *machine, const struct rl
         return status;
     }
     if (report.n_row > 1)
-        qsort(report.row, report.n_row, sizeof *report.row, by_time);
+        qsort(report.row, report.n_row, sizeof *report.row, o->totals ? by_total : by_time);
     *ret_report = report;
     return RL_OK;
 }

@@ -16,7 +16,7 @@ struct request {
     const char *format, *output, *machine, *model, *theme, *size, *select;
     uint64_t threads;
     double min_share; /* percent */
-    bool ascii;
+    bool ascii, total;
     const struct rl_renderer *renderer;
     struct rl_render_options show;
     struct rl_report_options report;
@@ -93,6 +93,7 @@ static enum rl_status complete(struct request *r, struct rl_error *err)
         .threads = (unsigned)r->threads,
         .select = r->select,
         .min_time_share = r->min_share / 100,
+        .totals = r->total,
     };
     return RL_OK;
 }
@@ -229,6 +230,8 @@ static int run(const struct rl_command *self, int argc, char **argv)
         {RL_OPT_STRING, "select", 's', "GLOB", "only kernels whose name matches", &r.select, 0, 0},
         {RL_OPT_DOUBLE, "min-share", 0, "PERCENT", "only kernels with at least this share of time",
          &r.min_share, 0, 100},
+        {RL_OPT_FLAG, "total", 0, NULL, "time and FLOP of functions with all that they call",
+         &r.total, 0, 0},
         {RL_OPT_STRING, "theme", 0, "THEME", "light (default) or dark; svg, png, pdf", &r.theme, 0,
          0},
         {RL_OPT_STRING, "size", 0, "WxH", "size in pixels, points or characters", &r.size, 0, 0},

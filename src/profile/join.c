@@ -3,6 +3,7 @@
 #include "count/engine/options.h"
 #include "profile/place.h"
 #include "profile/profile.h"
+#include "profile/totals.h"
 
 #include <fnmatch.h>
 #include <math.h>
@@ -12,6 +13,8 @@
 
 /* Functions without time are shown if they did at least this part of the FLOP. */
 #define MIN_FLOP_SHARE 0.005
+/* … or if they and what they called did this part of it, or took this part of the time. */
+#define MIN_TOTAL_SHARE 0.01
 /* The sampling interval of a mean of few runs: two-sided 95 % of Student's t by degrees of freedom.
  */
 static const double student_t[] = {0, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23};
@@ -29,6 +32,7 @@ struct join {
     const struct rl_profile_options *options;
     struct place_table places;
     struct times functions, loops;
+    struct totals_sum *total; /**< [tally->n_function] time with callees; NULL: not known */
     struct rl_profile *profile;
 };
 
@@ -89,6 +93,35 @@ static enum rl_status set_time(const struct times *times, size_t unit, struct rl
     return RL_OK;
 }
 
+/* What was sampled in code that was not counted has no place among the calls. */
+static enum rl_status sum_totals(struct join *j, struct rl_error *err)
+{
+    const struct rl_tally *tally = j->inputs->tally;
+    const struct times *times = &j->functions;
+    if (!tally)
+        return RL_OK;
+    double *self = calloc(tally->n_function + 1, sizeof *self);
+    j->total = calloc(tally->n_function + 1, sizeof *j->total);
+    enum rl_status status = self && j->total ? RL_OK : no_memory(err);
+    for (size_t i = 0; !status && i < tally->n_function; i++)
+        for (size_t r = 0; r < times->n_run; r++)
+            self[i] += time_of(times, r, i)->wall_s / (double)times->n_run;
+    if (!status)
+        status = totals_sum(tally, self, j->total, err);
+    free(self);
+    return status;
+}
+
+static void set_total_time(const struct join *j, uint32_t counted, struct rl_kernel *kernel)
+{
+    const struct rl_tally *tally = j->inputs->tally;
+    const struct totals_sum *sum =
+        j->total && counted < tally->n_function ? &j->total[counted] : NULL;
+    if (sum && sum->is_known && sum->value > 0)
+        kernel->total_time_s =
+            rl_value(sum->value, sum->is_exact ? RL_SOURCE_SAMPLED : RL_SOURCE_MODELLED, 0);
+}
+
 static enum rl_status copy_missing(const struct rl_missing_list *from, struct rl_missing_list *to,
                                    struct rl_error *err)
 {
@@ -146,6 +179,21 @@ static bool matters_by_counts(const struct join *j, const struct rl_kernel *kern
            (j->options->only && is_part(kernel->load_bytes, all->load_bytes, MIN_FLOP_SHARE));
 }
 
+/* Functions that do little but call matter by what they called. */
+static bool matters_by_callees(const struct join *j, uint32_t counted)
+{
+    const struct rl_tally *tally = j->inputs->tally;
+    if (j->options->only || counted >= tally->n_function)
+        return false;
+    double all_s = 0;
+    for (size_t i = 0; j->total && i < j->functions.n_run; i++)
+        all_s += j->inputs->samples[i].sampled_s / (double)j->functions.n_run;
+    const struct totals_sum *time = j->total ? &j->total[counted] : NULL;
+    return (time && time->is_known && time->value > MIN_TOTAL_SHARE * all_s) ||
+           is_part(tally->unit[counted].kernel.total_flop, rl_kernel_flop(&tally->program),
+                   MIN_TOTAL_SHARE);
+}
+
 /* Worth a row: enough of the time, or of what was counted. */
 static bool matters(const struct join *j, const struct times *times, size_t unit)
 {
@@ -159,7 +207,8 @@ static bool matters(const struct join *j, const struct times *times, size_t unit
     if (!j->options->only && cpu_s > 0 && cpu_s >= j->options->min_share * all_s)
         return true;
     return counted != RL_TALLY_NONE &&
-           matters_by_counts(j, &j->inputs->tally->unit[counted].kernel);
+           (matters_by_counts(j, &j->inputs->tally->unit[counted].kernel) ||
+            matters_by_callees(j, counted));
 }
 
 static enum rl_status add_counted(struct join *j, const struct rl_tally_unit *unit,
@@ -210,6 +259,8 @@ static enum rl_status add_units(struct join *j, enum rl_kernel_kind kind, const 
                                   err));
         else
             RL_TRY(set_time(times, i, kernel, err));
+        if (!j->options->only && kind == RL_KIND_FUNCTION)
+            set_total_time(j, unit->counted, kernel);
     }
     return RL_OK;
 }
@@ -384,6 +435,7 @@ static enum rl_status measure_units(struct join *j, uint32_t **function, uint32_
             leave_out_children(samples, function[r], loop[r]);
     }
     RL_TRY(group_runs(j, function, &j->functions, err));
+    RL_TRY(sum_totals(j, err));
     return group_runs(j, loop, &j->loops, err);
 }
 
@@ -434,6 +486,7 @@ enum rl_status rl_profile_join(const struct rl_profile_inputs *inputs,
                                  "programs that the program started are left out, as asked");
     free(j.functions.of);
     free(j.loops.of);
+    free(j.total);
     place_release(&j.places);
     return status;
 }

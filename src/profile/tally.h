@@ -3,7 +3,7 @@
  *
  * Every counted instruction belongs to one function unit, and if it lies in a loop to the innermost
  * one: a loop's sums are its own code without the loops inside it, a function's sums are all its
- * code with its loops. Calls are not followed: sums are "self". */
+ * code with its loops. Sums are "self": what a function called is in `call`. */
 #ifndef RL_PROFILE_TALLY_H
 #define RL_PROFILE_TALLY_H
 
@@ -32,8 +32,23 @@ struct rl_tally_unit {
     uint64_t begin, end;      /**< file offsets (JIT: addresses): [begin, end) */
     /** Name, group, module, file, line, depth, calls (loops: entries), ops, load_bytes,
      * latency_bound_loads (in loops; unknown for generated code),
-     * store_bytes, nontemporal_bytes, traffic where it was simulated, missing. No time. */
+     * store_bytes, nontemporal_bytes, total_flop of functions, traffic where it was simulated,
+     * missing. No time. */
     struct rl_kernel kernel;
+    /* Functions: calls that are in no rl_tally_call. */
+    double unknown_callees; /**< made through pointers that led nobody knows where */
+    double unknown_callers; /**< that came nobody knows whence */
+};
+
+/** Why a function has no total: what it called through pointers may be a large part. */
+#define RL_TALLY_WHY_NO_TOTAL                                                                      \
+    "it, or what it called, called functions through pointers, and where these led is not known"
+
+/** Calls of one function by one site of another. Sites may repeat. */
+struct rl_tally_call {
+    uint32_t caller, callee; /**< unit indices of functions */
+    double calls;
+    bool is_exact; /**< else that many at most: a conditional jump */
 };
 
 /** One source line of a function that matters, inlined lines included. A hint: optimisers mix
@@ -62,6 +77,8 @@ struct rl_tally {
                                      loops ascending by function */
     size_t n_unit;
     size_t n_function;
+    struct rl_tally_call *call; /**< [n_call] in no order */
+    size_t n_call;
     struct rl_tally_line *line; /**< ascending by function, file, line; empty unless asked for */
     size_t n_line;
     struct rl_tally_region *region;

@@ -4,11 +4,13 @@
 #include "count/engine/result_format.h"
 #include "decode/chain.h"
 #include "decode/flow.h"
+#include "profile/calls.h"
 #include "profile/code.h"
 #include "profile/sums.h"
 #include "profile/tally.h"
 #include "profile/tally_lines.h"
 #include "profile/tally_traffic.h"
+#include "profile/totals.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,6 +20,7 @@
 struct builder {
     struct rl_tally *tally;
     struct code code;
+    struct calls calls;
     bool loops, lines;
     const char *only;
     struct rl_tally_unit *loop; /* [n_loop] parents are indices here until all are known */
@@ -314,6 +317,7 @@ static enum rl_status tally_function(struct builder *b, struct function *f, stru
         return no_memory(err);
     RL_TRY(has_flow ? sum_flow(f, err) : sum_pieces(b, f, err));
     RL_TRY(add_function_unit(b, f, err));
+    RL_TRY(calls_add(&b->calls, &b->code, f->module, f->unit, &f->symbol, &f->flow, err));
     if (b->lines && is_worth_a_look(b, f))
         RL_TRY(tally_lines_add(b->tally, b->code.module[f->module], f->unit, &f->flow, err));
     return b->loops ? add_loop_units(b, f, err) : RL_OK;
@@ -358,6 +362,38 @@ static enum rl_status append_loops(struct builder *b, struct rl_error *err)
             unit->parent += (uint32_t)tally->n_function;
     }
     return RL_OK;
+}
+
+/* --- callees --- */
+
+static enum rl_status set_totals(struct rl_tally *tally, const struct totals_sum *sum,
+                                 struct rl_error *err)
+{
+    for (size_t i = 0; i < tally->n_function; i++) {
+        struct rl_kernel *kernel = &tally->unit[i].kernel;
+        if (sum[i].is_known)
+            kernel->total_flop =
+                rl_value(sum[i].value, sum[i].is_exact ? RL_SOURCE_COUNTED : RL_SOURCE_MODELLED, 0);
+        else
+            RL_TRY(rl_missing_add(&kernel->missing, "total", RL_TALLY_WHY_NO_TOTAL, err));
+    }
+    return RL_OK;
+}
+
+static enum rl_status tally_totals(struct rl_tally *tally, struct rl_error *err)
+{
+    double *self = calloc(tally->n_function + 1, sizeof *self);
+    struct totals_sum *sum = calloc(tally->n_function + 1, sizeof *sum);
+    enum rl_status status = self && sum ? RL_OK : no_memory(err);
+    for (size_t i = 0; !status && i < tally->n_function; i++)
+        self[i] = rl_kernel_flop(&tally->unit[i].kernel).value;
+    if (!status)
+        status = totals_sum(tally, self, sum, err);
+    if (!status)
+        status = set_totals(tally, sum, err);
+    free(self);
+    free(sum);
+    return status;
 }
 
 /* --- regions --- */
@@ -607,6 +643,8 @@ static enum rl_status build(struct builder *b, const char *const *file, size_t n
     RL_TRY(code_load(file, n_file, b->only, debug_dir, b->tally, &b->code, err));
     RL_TRY(tally_functions(b, err));
     RL_TRY(append_loops(b, err));
+    RL_TRY(calls_resolve(&b->calls, &b->code, b->tally, err));
+    RL_TRY(tally_totals(b->tally, err));
     RL_TRY(tally_regions(b, err));
     RL_TRY(finish(b, err));
     return traffic ? tally_traffic_add(b->tally, &b->code, traffic, err) : RL_OK;
@@ -627,6 +665,7 @@ enum rl_status rl_tally_build(const char *const *file, size_t n_file,
         rl_kernel_release(&b.loop[i].kernel);
     free(b.loop);
     sums_release(&b.program);
+    calls_release(&b.calls);
     code_release(&b.code);
     if (status)
         rl_tally_release(&tally);

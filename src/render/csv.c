@@ -42,6 +42,12 @@ static void put_word(FILE *out, const char *word)
     put_text(out, word);
 }
 
+static void put_sourced(FILE *out, struct rl_value value)
+{
+    put_value(out, value);
+    put_word(out, rl_known(value) ? rl_source_name(value.source) : "");
+}
+
 static const struct rl_resource *resource_of(const struct rl_placement *place, const char *level)
 {
     for (unsigned i = 0; i < place->n_resource; i++) {
@@ -85,6 +91,8 @@ static void put_row(FILE *out, const struct rl_row *row, const struct rl_traffic
     put_number(out, p->attained > 0, p->attained);
     put_number(out, p->headroom > 0, p->headroom);
     put_word(out, *p->bound ? p->bound : rl_verdict_name(p->verdict));
+    put_sourced(out, k->total_time_s);
+    put_sourced(out, k->total_flop);
     fputc('\n', out);
 }
 
@@ -96,7 +104,8 @@ static enum rl_status render_csv(const struct rl_report *report,
     (void)err;
     fputs("kernel,kind,time_s,time_share,threads,flop,flop_source,flop_per_s,level,bytes,"
           "ai_flop_per_byte,bytes_per_s,roof_bytes_per_s,utilization,bytes_source,"
-          "roof_flop_per_s,attained,headroom,bound\n",
+          "roof_flop_per_s,attained,headroom,bound,total_time_s,total_time_source,total_flop,"
+          "total_flop_source\n",
           out);
     for (size_t i = 0; i < report->n_row; i++) {
         const struct rl_row *row = &report->row[i];

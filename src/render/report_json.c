@@ -231,6 +231,10 @@ static json_t *sources(const struct rl_kernel *k)
     put_object(object, "bytes", bytes);
     if (rl_known(k->time_s))
         put_string(object, "time", rl_source_name(k->time_s.source));
+    if (rl_known(k->total_time_s))
+        put_string(object, "total_time", rl_source_name(k->total_time_s.source));
+    if (rl_known(k->total_flop))
+        put_string(object, "total_flop", rl_source_name(k->total_flop.source));
     return object;
 }
 
@@ -287,6 +291,8 @@ static json_t *kernel(const struct rl_row *row)
     put_value(object, "calls", k->calls);
     put_value(object, "time_s", k->time_s);
     put_positive(object, "time_share", row->time_share);
+    put_value(object, "total_time_s", k->total_time_s);
+    put_value(object, "total_flop", k->total_flop);
     put_value(object, "threads", k->threads);
     put_work(object, k);
     put_positive(object, "flop_per_s", place->flop_per_s);

@@ -24,6 +24,8 @@ enum column {
     COLUMN_NUMBER = 0,
     COLUMN_NAME,
     COLUMN_TIME,
+    COLUMN_TOTAL_TIME,
+    COLUMN_TOTAL_FLOP,
     COLUMN_RATE,
     COLUMN_TRAFFIC,
     COLUMN_LEVEL,
@@ -49,6 +51,8 @@ static const struct {
     [COLUMN_NUMBER] = {"#", "", false},
     [COLUMN_NAME] = {"Kernel", "", true},
     [COLUMN_TIME] = {"Time", "%", false},
+    [COLUMN_TOTAL_TIME] = {"Total", "time %", false},
+    [COLUMN_TOTAL_FLOP] = {"Total", "GFLOP", false},
     [COLUMN_RATE] = {"Rate", "GFLOP/s", false},
     [COLUMN_TRAFFIC] = {"Traffic", "GB/s", false},
     [COLUMN_LEVEL] = {"Level", "", true},
@@ -95,15 +99,39 @@ static void fill_rates(const struct rl_row *row, char cell[N_COLUMNS][CELL])
         rl_text_number(cell[COLUMN_TRAFFIC], CELL, level->amount / k->time_s.value / 1e9);
 }
 
+static void put_share(char *dst, size_t n, double share)
+{
+    if (share > 0 && share < 0.0005)
+        snprintf(dst, n, "<0.1");
+    else if (share > 0)
+        snprintf(dst, n, share < 0.0995 ? "%.1f" : "%.0f", share * 100);
+}
+
+/* What was shared out among callers is marked as the estimate it is. */
+static const char *estimate_mark(struct rl_value value)
+{
+    return value.source == RL_SOURCE_MODELLED ? "~" : "";
+}
+
+static void fill_totals(const struct rl_row *row, char cell[N_COLUMNS][CELL])
+{
+    const struct rl_kernel *k = row->kernel;
+    char text[CELL / 2] = "";
+    put_share(text, sizeof text, row->total_time_share);
+    if (*text)
+        snprintf(cell[COLUMN_TOTAL_TIME], CELL, "%s%s", estimate_mark(k->total_time_s), text);
+    if (!rl_known(k->total_flop))
+        return;
+    rl_text_number(text, sizeof text, k->total_flop.value / 1e9);
+    snprintf(cell[COLUMN_TOTAL_FLOP], CELL, "%s%s", estimate_mark(k->total_flop), text);
+}
+
 static void fill_row(const struct sheet *s, size_t i, char cell[N_COLUMNS][CELL])
 {
     const struct rl_row *row = &s->page.report->row[i];
     snprintf(cell[COLUMN_NUMBER], CELL, "%zu", i + 1);
-    if (row->time_share > 0 && row->time_share < 0.0005)
-        snprintf(cell[COLUMN_TIME], CELL, "<0.1");
-    else if (row->time_share > 0)
-        snprintf(cell[COLUMN_TIME], CELL, row->time_share < 0.0995 ? "%.1f" : "%.0f",
-                 row->time_share * 100);
+    put_share(cell[COLUMN_TIME], CELL, row->time_share);
+    fill_totals(row, cell);
     fill_rates(row, cell);
     fill_intensity(row, cell[COLUMN_AI]);
     if (nearest_level(row))
@@ -145,12 +173,13 @@ static void clean_name(const struct sheet *s, size_t row, char dst[RL_TEXT_LEN])
 
 static bool is_left_out(const struct sheet *s, int column)
 {
-    return column == COLUMN_LEVEL && !s->with_level;
+    bool is_total = column == COLUMN_TOTAL_TIME || column == COLUMN_TOTAL_FLOP;
+    return (column == COLUMN_LEVEL && !s->with_level) || (is_total && !s->page.report->totals);
 }
 
 static void measure_columns(struct sheet *s)
 {
-    unsigned sum = N_COLUMNS - (s->with_level ? 1 : 2);
+    unsigned sum = 0;
     for (int c = 0; c < N_COLUMNS; c++) {
         if (is_left_out(s, c))
             continue;
@@ -163,7 +192,7 @@ static void measure_columns(struct sheet *s)
             width = needs > width ? needs : width;
         }
         s->column_width[c] = width;
-        sum += width;
+        sum += (sum ? 1 : 0) + width; /* a blank between columns */
     }
     if (sum > s->page.width) {
         unsigned over = sum - s->page.width;
@@ -259,7 +288,8 @@ static void put_head(const struct sheet *s)
 static bool has_gap(const struct sheet *s, size_t row)
 {
     for (int c = 0; c < N_COLUMNS; c++) {
-        bool shown = c != COLUMN_NAME && !is_left_out(s, c);
+        bool is_total = c == COLUMN_TOTAL_TIME || c == COLUMN_TOTAL_FLOP;
+        bool shown = c != COLUMN_NAME && !is_total && !is_left_out(s, c);
         if (shown && strcmp(s->cell[row][c], rl_page_absent(&s->page)) == 0)
             return true;
     }
@@ -294,6 +324,10 @@ static void put_all(struct sheet *s, bool *gap)
                      "Traffic and AI (arithmetic intensity) at the memory level nearest its roof; "
                      "headroom: how many times faster it could run.");
         put_loop_legend(s);
+        if (s->page.report->totals)
+            rl_page_wrap(&s->page, 0, 0,
+                         "Total: of a function with all that it called; ~ shared out among several "
+                         "callers by the number of calls, an estimate.");
         if (rl_report_is_mixed(s->page.report))
             rl_page_wrap(&s->page, 0, 0, "@N: on N threads, under the roof of N threads.");
     }

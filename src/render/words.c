@@ -120,7 +120,8 @@ static void gather(const struct page *page, struct reasons *reasons, const bool 
         const struct rl_row *row = &page->report->row[i];
         const struct rl_kernel *k = row->kernel;
         for (size_t j = 0; j < k->missing.n; j++)
-            add_reason(reasons, k->missing.item[j].what, k->missing.item[j].why, i);
+            if (page->report->totals || strcmp(k->missing.item[j].what, "total") != 0)
+                add_reason(reasons, k->missing.item[j].what, k->missing.item[j].why, i);
         if (gap[i] && *row->place.why)
             add_reason(reasons, "", row->place.why, i);
         else if (gap[i] && !k->missing.n)

@@ -1,5 +1,6 @@
 /* Runs a program under the counting engine and compares the FLOP of its functions with what the
  * program itself says they are: lines "function<tab>precision<tab>FLOP" on its standard output.
+ * The precision "total" stands for all FLOP of a function and what it called.
  * The function "*" stands for all code of the program's own file; other functions are left out for
  * programs whose name ends in "stripped".
  *
@@ -76,6 +77,16 @@ static bool is_own(const struct rl_tally *tally, const struct rl_tally_unit *uni
     return !strcmp(tally->module[unit->module].path, program);
 }
 
+static double total_of(const struct rl_tally *tally, const char *function)
+{
+    for (size_t i = 0; i < tally->n_function; i++) {
+        const struct rl_kernel *kernel = &tally->unit[i].kernel;
+        if (!strcmp(kernel->name, function) && kernel->total_flop.source == RL_SOURCE_COUNTED)
+            return kernel->total_flop.value;
+    }
+    return -1;
+}
+
 static double flop_of(const struct rl_tally *tally, const char *program, const char *function,
                       const char *precision)
 {
@@ -103,7 +114,8 @@ static int compare(const struct rl_tally *tally, const char *program, const char
     while (file && fscanf(file, " %127[^\t]\t%15s\t%lf", function, precision, &expected) == 3) {
         if (stripped && strcmp(function, "*") != 0)
             continue;
-        double found = flop_of(tally, program, function, precision);
+        double found = strcmp(precision, "total") ? flop_of(tally, program, function, precision)
+                                                  : total_of(tally, function);
         n++;
         if (found != expected) {
             printf("%s: %.0f %s FLOP expected, %.0f counted\n", function, expected, precision,
