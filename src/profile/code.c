@@ -336,6 +336,7 @@ void code_release(struct code *code)
             free(code->map[i]);
     }
     free(code->map);
+    free(code->image);
     free(code->result);
     free(code->piece);
     for (size_t i = 0; code->starts && i < code->n_module; i++)

@@ -34,6 +34,7 @@ struct code {
     struct rl_symbol_module **module; /* [tally->n_module] */
     size_t n_module;
     struct code_starts *starts; /* [n_module] */
+    uint32_t *image;            /* [n_result] index in tally->image; NULL: not known */
     uint32_t **map;             /* [n_result] modules of that result, as indices in the tally */
     struct code_piece *piece;   /* [n_piece] ascending by module, function, offset */
     size_t n_piece;

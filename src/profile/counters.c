@@ -206,9 +206,12 @@ static enum rl_status explain_kernels(const struct counters_use *use, struct rl_
 {
     static const char why[] = "hardware counters know the program as a whole only; the engine "
                               "counts its functions";
+    bool is_whole = true; /* the first row of a program is that of all */
     for (size_t i = 0; i < profile->n_kernel; i++) {
         struct rl_kernel *k = &profile->kernel[i];
-        if (k->kind == RL_KIND_PROGRAM)
+        bool skip = is_whole && k->kind == RL_KIND_PROGRAM;
+        is_whole &= !skip;
+        if (skip)
             continue;
         if (use->flop)
             RL_TRY(rl_missing_add(&k->missing, "flop", why, err));

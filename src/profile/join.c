@@ -1,6 +1,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "count/engine/options.h"
+#include "profile/images.h"
 #include "profile/place.h"
 #include "profile/profile.h"
 #include "profile/totals.h"
@@ -382,6 +383,79 @@ static enum rl_status add_program(struct join *j, struct rl_error *err)
     return in->tally ? copy_counts(&in->tally->program, kernel, err) : RL_OK;
 }
 
+/* Programs of a job */
+
+static bool image_matters(const struct join *j, const struct image *image)
+{
+    double all_s = 0;
+    for (size_t r = 0; r < j->inputs->n_samples; r++)
+        all_s += j->inputs->samples[r].sampled_s;
+    if (image->cpu_s > 0 && image->cpu_s >= j->options->min_share * all_s)
+        return true;
+    return image->counted && matters_by_counts(j, image->counted);
+}
+
+static enum rl_status add_image(struct join *j, const struct image *image,
+                                const struct times *times, size_t at, struct rl_error *err)
+{
+    struct rl_kernel *kernel;
+    char text[32];
+    if (!image_matters(j, image) || !is_included(j, image_name(image)))
+        return RL_OK;
+    RL_TRY(rl_profile_add(j->profile, RL_KIND_PROGRAM, image_name(image), &kernel, err));
+    RL_TRY(rl_string_set(&kernel->module, image->path, err));
+    snprintf(text, sizeof text, "%zu", image->n_process);
+    RL_TRY(rl_kernel_set_parameter(kernel, "processes", text, err));
+    RL_TRY(set_time(times, at, kernel, err));
+    if (image->counted)
+        return copy_counts(image->counted, kernel, err);
+    return j->inputs->tally
+               ? rl_missing_add(&kernel->missing, "flop",
+                                "it ran in the timed run but not in the counted one", err)
+               : RL_OK;
+}
+
+static enum rl_status time_images(struct join *j, const struct images *images, struct times *times,
+                                  struct rl_error *err)
+{
+    size_t n = j->inputs->n_samples;
+    *times = (struct times){.n_run = n, .n_unit = images->n};
+    times->of = calloc(n * images->n + 1, sizeof *times->of);
+    enum rl_status status = times->of ? RL_OK : no_memory(err);
+    for (size_t r = 0; r < n && !status; r++) {
+        const struct rl_samples *samples = &j->inputs->samples[r];
+        uint32_t *group = calloc(samples->n_bucket + 1, sizeof *group);
+        if (!group)
+            return no_memory(err);
+        images_group(images, samples, group);
+        status = rl_samples_group(samples, group, images->n, time_of(times, r, 0), err);
+        free(group);
+    }
+    return status;
+}
+
+/* One program is what the row of the whole tells of. */
+static enum rl_status add_images(struct join *j, struct rl_error *err)
+{
+    const struct rl_profile_inputs *in = j->inputs;
+    struct images images;
+    struct times times = {0};
+    size_t n = 0;
+    if (j->options->only || j->options->no_follow)
+        return RL_OK;
+    RL_TRY(images_find(in->samples, in->n_samples, in->tally, &images, err));
+    for (size_t i = 0; i < images.n; i++)
+        n += image_matters(j, &images.of[i]);
+    enum rl_status status = n > 1 ? time_images(j, &images, &times, err) : RL_OK;
+    if (n > 1 && !status)
+        status = rl_string_set(&j->profile->kernel[0].name, "all processes", err);
+    for (size_t i = 0; n > 1 && i < images.n && !status; i++)
+        status = add_image(j, &images.of[i], &times, i, err);
+    free(times.of);
+    images_release(&images);
+    return status;
+}
+
 static enum rl_status group_runs(struct join *j, uint32_t **group, struct times *times,
                                  struct rl_error *err)
 {
@@ -472,6 +546,8 @@ enum rl_status rl_profile_join(const struct rl_profile_inputs *inputs,
         return rl_fail(err, RL_EINVAL, "no run to make a profile from");
     RL_TRY(place_new(inputs->tally, NULL, &j.places, err));
     enum rl_status status = add_program(&j, err);
+    if (status == RL_OK)
+        status = add_images(&j, err);
     if (status == RL_OK && options->regions && !options->n_function)
         status = add_regions(&j, err);
     if (status == RL_OK && (options->functions || options->loops))

@@ -4,12 +4,15 @@
 #include "profile/agree.h"
 #include "profile/counters.h"
 #include "profile/counting.h"
+#include "profile/images.h"
 #include "profile/profile_internal.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +21,9 @@ static const char *const traffic_names[] = {"model", "full", "pmu", "none"};
 
 /* Counting is expected to take this much longer than running. */
 #define COUNTING_FACTOR 1.5
+
+/* A program that took this part of the CPU time is what a profile is named after. */
+#define MOST_OF_THE_WORK 0.9
 
 static int find_name(const char *const *names, int n, const char *name)
 {
@@ -323,6 +329,46 @@ enum rl_status profile_note_time(const struct rl_samples *first, size_t n_runs,
     return RL_OK;
 }
 
+/* The image that did nearly all the work, if it is another one than was started. */
+static const char *main_image(const struct rl_samples *samples)
+{
+    struct images images;
+    struct rl_error ignored = {0};
+    const char *name = NULL;
+    double all_s = 0;
+    if (!samples->n_process || !samples->process[0].command ||
+        images_find(samples, 1, NULL, &images, &ignored) != RL_OK)
+        return NULL;
+    for (size_t i = 0; i < images.n; i++)
+        all_s += images.of[i].cpu_s;
+    for (size_t i = 0; i < images.n; i++)
+        if (images.of[i].cpu_s > MOST_OF_THE_WORK * all_s &&
+            strcmp(images.of[i].path, samples->process[0].command) != 0)
+            name = image_name(&images.of[i]);
+    images_release(&images);
+    return name;
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* What env, nice, taskset or a shell started is what the profile is of; a script keeps its name,
+ * though it is its interpreter that runs. */
+static const char *title(const struct session *s)
+{
+    char path[PATH_MAX];
+    struct rl_error ignored = {0};
+    const struct rl_samples *first = &s->samples[0];
+    const char *image = s->options->no_follow ? NULL : main_image(first);
+    if (image && rl_child_find(s->argv[0], s->envp, path, &ignored) == RL_OK &&
+        is_same_file(path, first->process[0].command))
+        return image;
+    return base_name(s->argv[0]);
+}
+
 static enum rl_status describe(struct session *s, struct rl_error *err)
 {
     size_t n = 0;
@@ -331,7 +377,7 @@ static enum rl_status describe(struct session *s, struct rl_error *err)
     const struct rl_profile_options *o = s->options;
     s->profile.exit_status = rl_child_exit_code(s->samples[0].wait_status);
     s->profile.has_exit_status = true;
-    RL_TRY(rl_string_set(&s->profile.name, base_name(s->argv[0]), err));
+    RL_TRY(rl_string_set(&s->profile.name, title(s), err));
     RL_TRY(rl_string_set(&s->profile.date, o->date, err));
     RL_TRY(rl_string_set(&s->profile.program, o->program, err));
     return rl_profile_set_command(&s->profile, s->argv, n, err);

@@ -148,6 +148,20 @@ bool sums_merge(struct sums *sums, const struct sums *more)
     return true;
 }
 
+bool sums_add_code(struct sums *sums, const uint8_t *code, uint32_t size, uint64_t executions)
+{
+    for (uint32_t done = 0; done < size;) {
+        struct rl_insn insn;
+        bool ok = rl_insn_decode(code + done, size - done, &insn);
+        if (!sums_add(sums, &insn, executions))
+            return false;
+        if (!ok)
+            break;
+        done += insn.length;
+    }
+    return true;
+}
+
 void sums_release(struct sums *sums)
 {
     free(sums->row);

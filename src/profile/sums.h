@@ -29,6 +29,8 @@ struct sums {
 
 /** @return false without memory. */
 bool sums_add(struct sums *sums, const struct rl_insn *insn, uint64_t executions);
+/** Straight-line code: what cannot be decoded stands for the rest of it. */
+bool sums_add_code(struct sums *sums, const uint8_t *code, uint32_t size, uint64_t executions);
 bool sums_merge(struct sums *sums, const struct sums *more);
 void sums_release(struct sums *sums);
 

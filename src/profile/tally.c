@@ -13,6 +13,11 @@ void rl_tally_release(struct rl_tally *tally)
         free(tally->region[i].name);
         rl_kernel_release(&tally->region[i].kernel);
     }
+    for (size_t i = 0; i < tally->n_image; i++) {
+        free(tally->image[i].path);
+        rl_kernel_release(&tally->image[i].kernel);
+    }
+    free(tally->image);
     for (size_t i = 0; i < tally->n_line; i++)
         free(tally->line[i].file);
     free(tally->line);

@@ -70,6 +70,13 @@ struct rl_tally_region {
     struct rl_kernel kernel; /**< calls are the times it was entered */
 };
 
+/** All processes that ran one program. */
+struct rl_tally_image {
+    char *path; /**< as the kernel names it; where it is not known, what the process was called */
+    size_t n_process;        /**< process images */
+    struct rl_kernel kernel; /**< without counts where there is one image only: see `program` */
+};
+
 struct rl_tally {
     struct rl_tally_module *module;
     size_t n_module;
@@ -83,6 +90,8 @@ struct rl_tally {
     size_t n_line;
     struct rl_tally_region *region;
     size_t n_region;
+    struct rl_tally_image *image; /**< [n_image] in the order they were first seen */
+    size_t n_image;
     struct rl_kernel program; /**< everything counted, or asked for */
     double uncounted_share;   /**< part of the work known to be missing; 0 when complete */
     bool any_process_failed;  /**< a process ran on uncounted, or was ended by the engine */

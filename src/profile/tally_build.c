@@ -8,6 +8,7 @@
 #include "profile/code.h"
 #include "profile/sums.h"
 #include "profile/tally.h"
+#include "profile/tally_images.h"
 #include "profile/tally_lines.h"
 #include "profile/tally_traffic.h"
 #include "profile/totals.h"
@@ -91,27 +92,13 @@ static enum rl_status sum_flow(struct function *f, struct rl_error *err)
     return RL_OK;
 }
 
-static bool sum_bytes(struct sums *sums, const uint8_t *code, uint32_t size, uint64_t executions)
-{
-    for (uint32_t done = 0; done < size;) {
-        struct rl_insn insn;
-        bool ok = rl_insn_decode(code + done, size - done, &insn);
-        if (!sums_add(sums, &insn, executions))
-            return false;
-        if (!ok)
-            break;
-        done += insn.length;
-    }
-    return true;
-}
-
 /* Generated code may have held different instructions at different times: no flow to speak of. */
 static enum rl_status sum_pieces(const struct builder *b, struct function *f, struct rl_error *err)
 {
     for (size_t i = 0; i < f->n_piece; i++) {
         const struct code_piece *p = &f->piece[i];
         uint64_t executions = b->code.result[p->result].pieces[p->source].executions;
-        if (!sum_bytes(&f->sums[0], piece_code(b, p), p->size, executions))
+        if (!sums_add_code(&f->sums[0], piece_code(b, p), p->size, executions))
             return no_memory(err);
     }
     return RL_OK;
@@ -438,7 +425,7 @@ static enum rl_status sum_region(const struct rl_result *result, uint32_t r, str
             continue;
         for (size_t i = 0; i < result->n_pieces; i++)
             if (executions[i] &&
-                !sum_bytes(sums, result->pieces[i].code, result->pieces[i].size, executions[i]))
+                !sums_add_code(sums, result->pieces[i].code, result->pieces[i].size, executions[i]))
                 return no_memory(err);
     }
     return RL_OK;
@@ -641,13 +628,17 @@ static enum rl_status build(struct builder *b, const char *const *file, size_t n
                             struct rl_error *err)
 {
     RL_TRY(code_load(file, n_file, b->only, debug_dir, b->tally, &b->code, err));
+    RL_TRY(tally_images_find(b->tally, &b->code, err));
     RL_TRY(tally_functions(b, err));
     RL_TRY(append_loops(b, err));
     RL_TRY(calls_resolve(&b->calls, &b->code, b->tally, err));
     RL_TRY(tally_totals(b->tally, err));
     RL_TRY(tally_regions(b, err));
+    RL_TRY(tally_images_sum(b->tally, &b->code, err));
     RL_TRY(finish(b, err));
-    return traffic ? tally_traffic_add(b->tally, &b->code, traffic, err) : RL_OK;
+    if (traffic)
+        RL_TRY(tally_traffic_add(b->tally, &b->code, traffic, err));
+    return RL_OK;
 }
 
 enum rl_status rl_tally_build(const char *const *file, size_t n_file,

@@ -18,11 +18,11 @@ struct cursor {
     size_t n_block;
 };
 
-/* Units, the program, regions, in this order. */
+/* Units, all processes, regions, programs, in this order. */
 struct accounts {
     const struct rl_tally_traffic *traffic;
-    size_t n_unit;
-    struct rl_cache_flow *flow; /* [n_unit + 1 + n_region][n_flows] */
+    size_t n_unit, n_region;
+    struct rl_cache_flow *flow; /* [n_unit + 1 + n_region + n_image][n_flows] */
 };
 
 static enum rl_status no_memory(struct rl_error *err)
@@ -121,6 +121,8 @@ static enum rl_status add_rows(const struct rl_tally *tally, const struct code *
             break;
         add_account(a, a->n_unit, row);
         add_to_regions(tally, &c, a, row);
+        if (c.result < code->n_result)
+            add_account(a, a->n_unit + 1 + a->n_region + code->image[c.result], row);
         if (find_code(&c, row, &module, &offset))
             rl_tally_find(tally, module, offset, &function, &loop);
         if (function != RL_TALLY_NONE)
@@ -186,6 +188,8 @@ static enum rl_status fill_all(struct rl_tally *tally, const struct accounts *a,
     for (size_t i = 0; i < tally->n_region; i++)
         if (touches_memory(&tally->region[i].kernel))
             RL_TRY(fill_kernel(a, a->n_unit + 1 + i, &tally->region[i].kernel, err));
+    for (size_t i = 0; tally->n_image > 1 && i < tally->n_image; i++)
+        RL_TRY(fill_kernel(a, a->n_unit + 1 + a->n_region + i, &tally->image[i].kernel, err));
     return fill_kernel(a, a->n_unit, &tally->program, err);
 }
 
@@ -210,8 +214,8 @@ static enum rl_status note_quality(struct rl_tally *tally, const struct rl_tally
 enum rl_status tally_traffic_add(struct rl_tally *tally, const struct code *code,
                                  const struct rl_tally_traffic *traffic, struct rl_error *err)
 {
-    struct accounts a = {.traffic = traffic, .n_unit = tally->n_unit};
-    size_t n = tally->n_unit + 1 + tally->n_region;
+    struct accounts a = {.traffic = traffic, .n_unit = tally->n_unit, .n_region = tally->n_region};
+    size_t n = tally->n_unit + 1 + tally->n_region + tally->n_image;
     a.flow = calloc(n * traffic->n_flows + 1, sizeof *a.flow);
     if (!a.flow)
         return no_memory(err);

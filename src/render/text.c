@@ -91,8 +91,12 @@ bool rl_report_is_mixed(const struct rl_report *report)
 void rl_row_name(const struct rl_report *report, const struct rl_row *row, char dst[RL_TEXT_LEN],
                  bool unicode)
 {
-    rl_text_clean(dst, RL_TEXT_LEN - 16, row->kernel->name, unicode);
+    enum { ROOM = 32 };
+    rl_text_clean(dst, RL_TEXT_LEN - ROOM, row->kernel->name, unicode);
     size_t used = strlen(dst);
+    /* One program of several: it may be called like one of its functions. */
+    if (row->kernel->kind == RL_KIND_PROGRAM && row->kernel->module)
+        used += (size_t)snprintf(dst + used, RL_TEXT_LEN - used, " (program)");
     if (rl_report_is_mixed(report))
         snprintf(dst + used, RL_TEXT_LEN - used, " @%u", row->place.threads);
 }

@@ -188,6 +188,40 @@ static void a_time_of_many_short_visits_is_uncertain(void **state)
     rl_profile_release(&p);
 }
 
+/* The second thread is in a program of its own, started by the first. */
+static void a_job_of_two_programs_has_a_row_for_each(void **state)
+{
+    (void)state;
+    struct rl_sample_process processes[] = {{.pid = 1, .command = (char *)"/nowhere/first"},
+                                            {.pid = 2, .command = (char *)"/nowhere/second"}};
+    struct rl_sample_thread two[] = {{.tid = 1, .process = 0, .cpu_s = 0.6},
+                                     {.tid = 2, .process = 1, .cpu_s = 0.4}};
+    struct rl_tally_image images[] = {
+        {(char *)"/nowhere/first", 1, {.flop = rl_value(1e5, RL_SOURCE_COUNTED, 0)}},
+        {(char *)"/nowhere/second", 3, {.flop = rl_value(9e5, RL_SOURCE_COUNTED, 0)}},
+        {(char *)"/nowhere/idle", 1, {.flop = rl_value(0, RL_SOURCE_COUNTED, 0)}}};
+    struct rl_samples s = samples();
+    struct rl_tally t = tally();
+    struct rl_profile p = {0};
+    struct rl_profile_inputs inputs = {&s, 1, &t};
+    struct rl_profile_options options = {.functions = true};
+    s.process = processes;
+    s.n_process = 2;
+    s.thread = two;
+    t.image = images;
+    t.n_image = 3;
+    assert_int_equal(rl_profile_join(&inputs, &options, &p, NULL), RL_OK);
+    assert_string_equal(p.kernel[0].name, "all processes");
+    const struct rl_kernel *second = find(&p, RL_KIND_PROGRAM, "second");
+    assert_true(second && find(&p, RL_KIND_PROGRAM, "first"));
+    assert_null(find(&p, RL_KIND_PROGRAM, "idle"));
+    assert_true(second->flop.value == 9e5 && fabs(second->time_s.value - 0.4) < 0.01);
+    assert_string_equal(second->module, "/nowhere/second");
+    assert_string_equal(second->parameter[0].key, "processes");
+    assert_string_equal(second->parameter[0].value, "3");
+    rl_profile_release(&p);
+}
+
 static void a_function_without_time_or_work_has_no_row(void **state)
 {
     (void)state;
@@ -273,6 +307,7 @@ int main(void)
         cmocka_unit_test(a_loop_has_only_its_own),
         cmocka_unit_test(what_was_not_counted_is_listed_and_says_so),
         cmocka_unit_test(a_time_of_many_short_visits_is_uncertain),
+        cmocka_unit_test(a_job_of_two_programs_has_a_row_for_each),
         cmocka_unit_test(a_function_without_time_or_work_has_no_row),
         cmocka_unit_test(a_region_takes_wall_time_over_threads),
         cmocka_unit_test(without_counts_functions_are_found_by_symbols),

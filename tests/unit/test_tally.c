@@ -511,6 +511,59 @@ static void failures_of_the_engine_are_told(void **state)
 }
 
 /* The program ended well, but its result file ran out of space. */
+static void set_arguments(struct result_image *image, const char *name)
+{
+    struct rle_result_header *header = image_header(image);
+    header->argv_offset = image_string(image, name);
+    header->argv_bytes = (uint32_t)strlen(name) + 1;
+}
+
+static void write_image(const char *path, const struct result_image *image)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    fwrite(image->data, 1, sizeof image->data, file);
+    fclose(file);
+}
+
+/* Two processes run one program, a third another: one is called by its file's name, the other is
+ * not, and is known by that only. */
+static void counts_are_summed_by_program(void **state)
+{
+    struct fixture *f = *state;
+    static struct result_image image;
+    struct rl_tally tally;
+    struct rl_error err = {0};
+    char paths[3][96];
+    const char *path[3];
+    uint64_t counters[8];
+    kernel_counters(CALLS, counters);
+    for (int i = 0; i < 3; i++) {
+        image_init(&image);
+        image_header(&image)->pid = 100 + i;
+        set_arguments(&image, i < 2 ? "./solver" : "viewer");
+        image_module(&image, "/nowhere/lib.so", 0x900000, 1u << 20, 0);
+        image_module(&image, i < 2 ? "/nowhere/bin/solver" : "/nowhere/bin/other", 0x400000,
+                     1u << 20, 0);
+        add_kernel(&image, 1, 0x401000);
+        image_counters(&image, 0, 0, counters, 8);
+        snprintf(paths[i], sizeof paths[i], "%s.%d", f->path, i);
+        write_image(path[i] = paths[i], &image);
+    }
+    if (rl_tally_build(path, 3, NULL, &tally, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(tally.n_image, 2);
+    assert_string_equal(tally.image[0].path, "/nowhere/bin/solver");
+    assert_string_equal(tally.image[0].kernel.name, "solver");
+    assert_int_equal(tally.image[0].n_process, 2);
+    assert_true(rl_kernel_flop(&tally.image[0].kernel).value == 2.0 * 2 * CALLS * OUTER * INNER);
+    assert_string_equal(tally.image[1].path, "viewer");
+    assert_true(rl_kernel_flop(&tally.image[1].kernel).value == 2.0 * CALLS * OUTER * INNER);
+    rl_tally_release(&tally);
+    for (int i = 0; i < 3; i++)
+        unlink(paths[i]);
+}
+
 static void lost_counts_are_told(void **state)
 {
     struct fixture *f = *state;
@@ -583,6 +636,7 @@ int main(void)
         cmocka_unit_test(code_without_tables_is_divided_by_its_calls),
         cmocka_unit_test(generated_code_is_kept_apart_by_process),
         cmocka_unit_test(failures_of_the_engine_are_told),
+        cmocka_unit_test(counts_are_summed_by_program),
         cmocka_unit_test(lost_counts_are_told),
         cmocka_unit_test(a_recorded_count_can_be_replayed_anywhere),
         cmocka_unit_test(what_is_no_result_is_left_out_or_refused),
