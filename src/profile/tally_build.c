@@ -10,6 +10,7 @@
 #include "profile/tally.h"
 #include "profile/tally_images.h"
 #include "profile/tally_lines.h"
+#include "profile/tally_loader.h"
 #include "profile/tally_traffic.h"
 #include "profile/totals.h"
 
@@ -638,7 +639,7 @@ static enum rl_status build(struct builder *b, const char *const *file, size_t n
     RL_TRY(finish(b, err));
     if (traffic)
         RL_TRY(tally_traffic_add(b->tally, &b->code, traffic, err));
-    return RL_OK;
+    return tally_loader_forget(b->tally, &b->code, err);
 }
 
 enum rl_status rl_tally_build(const char *const *file, size_t n_file,

@@ -511,6 +511,32 @@ static void failures_of_the_engine_are_told(void **state)
 }
 
 /* The program ended well, but its result file ran out of space. */
+/* What the loader did before the engine was there is in no count of its functions. */
+static void the_loader_s_counts_are_unknown_if_it_began_uncounted(void **state)
+{
+    struct fixture *f = *state;
+    static struct result_image image;
+    struct rl_tally tally;
+    uint64_t counters[8];
+    for (int preloaded = 0; preloaded < 2; preloaded++) {
+        const struct rle_result_uncounted u = {.reason = RLE_UNCOUNTED_RUNTIME};
+        image_init(&image);
+        image_module(&image, "/lib64/ld-linux-x86-64.so.2", 0x400000, 1u << 24, 0);
+        add_kernel(&image, 0, 0x401000);
+        kernel_counters(CALLS, counters);
+        image_counters(&image, 0, 0, counters, 8);
+        if (preloaded)
+            image_add(&image, RLE_SECTION_UNCOUNTED, &u, sizeof u);
+        build(f, &image, NULL, &tally);
+        assert_true(tally.n_unit > 0);
+        assert_int_equal(rl_known(rl_kernel_flop(&tally.unit[0].kernel)), !preloaded);
+        assert_int_equal(rl_known(tally.unit[0].kernel.load_bytes), !preloaded);
+        assert_int_equal(tally.unit[0].kernel.missing.n, preloaded);
+        assert_true(rl_kernel_flop(&tally.program).value == 2 * CALLS * OUTER * INNER);
+        rl_tally_release(&tally);
+    }
+}
+
 static void set_arguments(struct result_image *image, const char *name)
 {
     struct rle_result_header *header = image_header(image);
@@ -636,6 +662,7 @@ int main(void)
         cmocka_unit_test(code_without_tables_is_divided_by_its_calls),
         cmocka_unit_test(generated_code_is_kept_apart_by_process),
         cmocka_unit_test(failures_of_the_engine_are_told),
+        cmocka_unit_test(the_loader_s_counts_are_unknown_if_it_began_uncounted),
         cmocka_unit_test(counts_are_summed_by_program),
         cmocka_unit_test(lost_counts_are_told),
         cmocka_unit_test(a_recorded_count_can_be_replayed_anywhere),

@@ -1,0 +1,14 @@
+/* What of the dynamic loader was not counted. */
+#ifndef RL_PROFILE_TALLY_LOADER_H
+#define RL_PROFILE_TALLY_LOADER_H
+
+#include "profile/code.h"
+
+/**
+ * Make counts of the dynamic loader unknown if it began its work uncounted, as it does where it is
+ * what brings the engine in. `tally` has all its units.
+ */
+enum rl_status tally_loader_forget(struct rl_tally *tally, const struct code *code,
+                                   struct rl_error *err);
+
+#endif
