@@ -355,6 +355,14 @@ static enum rl_status take_times(const struct record_options *options, struct rl
     return status;
 }
 
+/* What spoils every figure of a report is worth more than a line in it. */
+static void warn_of_rates(const struct rl_profile *profile)
+{
+    for (size_t i = 0; i < profile->missing.n; i++)
+        if (!strcmp(profile->missing.item[i].what, "rate"))
+            rl_warn("%s", profile->missing.item[i].why);
+}
+
 static enum rl_status run(const struct record_options *options, char **command,
                           struct rl_profile *ret_profile, struct rl_error *err)
 {
@@ -363,6 +371,7 @@ static enum rl_status run(const struct record_options *options, char **command,
     enum rl_status status =
         profile(options, machine.topology.n_levels ? &machine : NULL, command, ret_profile, err);
     if (status == RL_OK) {
+        warn_of_rates(ret_profile);
         status = take_times(options, ret_profile, err);
         if (status == RL_OK)
             status = rl_string_set(&ret_profile->machine_name, machine.name, err);

@@ -3,6 +3,7 @@
 #include "base/error.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +15,15 @@
 /* Outputs that differ by no more than this, times and addresses in them for instance, are alike. */
 #define MAX_OUTPUT_BYTES 4096
 #define MAX_OUTPUT_PART  10
+
+/* What seems to run for a fixed time: this long at least, not asleep nearly all of it, and in
+ * the counted run as long again but for these parts. Start-up takes longer when it is counted. */
+#define MIN_DURATION_S   0.5
+#define MIN_BUSY         0.1
+#define ALIKE_WITH_TIMER 0.1
+#define ALIKE_WITH_CLOCK 0.02
+/* Who times parts of a program looks at the clock some times, who waits for a time many times. */
+#define MANY_LOOKS 100
 
 static void describe(int wait_status, char *text, size_t n)
 {
@@ -87,6 +97,48 @@ static enum rl_status check_counted(const struct rl_samples *timed, const struct
                            "operations, bytes, calls and intensities are those of the counted run, "
                            "times and threads those of the first: rates and percentages of a roof, "
                            "which join the two, may be wrong for every kernel");
+}
+
+/* Times a program called functions of these names, in whatever library. */
+static double calls_of(const struct rl_tally *tally, const char *const *name)
+{
+    double sum = 0;
+    for (size_t i = 0; i < tally->n_function; i++) {
+        const struct rl_kernel *kernel = &tally->unit[i].kernel;
+        const char *plain = kernel->name + strspn(kernel->name, "_");
+        plain += strncmp(plain, "GI_", 3) ? 0 : 3 + strspn(plain + 3, "_");
+        for (const char *const *n = name; *n; n++)
+            sum += strcmp(plain, *n) || !rl_known(kernel->calls) ? 0 : kernel->calls.value;
+    }
+    return sum;
+}
+
+enum rl_status agree_check_duration(const struct rl_samples *timed, double counted_s,
+                                    const struct rl_tally *tally, struct rl_profile *profile,
+                                    struct rl_error *err)
+{
+    static const char *const timers[] = {"alarm",           "setitimer",       "timer_settime",
+                                         "timer_settime64", "timerfd_settime", NULL};
+    static const char *const clocks[] = {"vdso_clock_gettime", "vdso_gettimeofday", "vdso_time",
+                                         "clock_gettime",      "gettimeofday",      NULL};
+    double native_s = timed->elapsed_s;
+    double difference_s = fabs(counted_s - native_s);
+    bool is_busy = timed->user_s + timed->system_s >= MIN_BUSY * native_s;
+    if (native_s < MIN_DURATION_S || !is_busy || difference_s > ALIKE_WITH_TIMER * native_s)
+        return RL_OK;
+    double looks = calls_of(tally, clocks);
+    bool has_timer = calls_of(tally, timers) > 0;
+    bool looks_often = looks >= MANY_LOOKS && difference_s <= ALIKE_WITH_CLOCK * native_s;
+    if (!has_timer && !looks_often)
+        return RL_OK;
+    char why[512];
+    snprintf(why, sizeof why,
+             "the program took %.3g s by itself and %.3g s while it was counted, which slows "
+             "programs down, and it %s: it seems to run for a fixed time and to get less done when "
+             "it is counted. Rates and parts of a roof are too low by as much. Give it a fixed "
+             "number of iterations, or take counts and time from one run with --single-pass",
+             native_s, counted_s, has_timer ? "sets timers" : "keeps looking at the clock");
+    return rl_missing_add(&profile->missing, "rate", why, err);
 }
 
 enum rl_status agree_check(const struct rl_samples *samples, size_t n_samples,

@@ -13,6 +13,18 @@ enum rl_status agree_check(const struct rl_samples *samples, size_t n_samples,
                            const struct counting *counting, struct rl_profile *profile,
                            struct rl_error *err);
 
+/**
+ * Does the program run for a fixed time, whatever it gets done in it? Then it did less while it was
+ * counted than while it was timed, and rates that join the two are too low: the profile says that
+ * they are not known.
+ *
+ * It seems so where it was as long on the processor in both runs though counting slows programs
+ * down, and where it set timers or kept looking at the clock.
+ */
+enum rl_status agree_check_duration(const struct rl_samples *timed, double counted_s,
+                                    const struct rl_tally *tally, struct rl_profile *profile,
+                                    struct rl_error *err);
+
 /** A note if a run ended otherwise than the first one did; both as wait(2) gives it.
  * @param which  "the counted run". */
 enum rl_status agree_check_end(int first, int other, const char *which, struct rl_profile *profile,

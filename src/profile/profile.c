@@ -437,6 +437,9 @@ static enum rl_status run_all(struct session *s, struct rl_error *err)
     RL_TRY(describe(s, err));
     RL_TRY(agree_check(s->samples, s->n_samples, s->has_counting ? &s->counting : NULL, &s->profile,
                        err));
+    if (s->has_counting && s->has_tally && !counts_only)
+        RL_TRY(agree_check_duration(&s->samples[0], s->counting.elapsed_s, &s->tally, &s->profile,
+                                    err));
     struct rl_profile_inputs inputs = {s->samples, s->n_samples, s->has_tally ? &s->tally : NULL};
     RL_TRY(rl_profile_join(&inputs, o, &s->profile, err));
     return apply_counters(s, err);
