@@ -119,6 +119,7 @@ struct rl_profile {
     char **command; /**< [n_command] argv of the profiled program; empty for bench */
     size_t n_command;
     struct rl_value elapsed_s;
+    struct rl_value cpu_s; /**< CPU time of all threads and processes, in the kernel too */
     struct rl_value threads;
     char *machine_name;
     char *machine_key; /**< which machine record it belongs to; may be NULL */

@@ -20,18 +20,30 @@ void rl_report_release(struct rl_report *report)
     *report = (struct rl_report){0};
 }
 
-/* Sum of all kernels' own times: what shares are taken of when the elapsed time is not known. */
-static double total_time_s(const struct rl_profile *profile)
+/** What shares are taken of. */
+struct whole {
+    double elapsed_s; /**< of a program, or summed over kernels that are no parts of one run */
+    double active_s;  /**< with at least one thread of the program on a processor */
+};
+
+/* Sampled times are of time on a processor: what the program waited for its turn on a busy machine,
+ * or for input, is no part of the whole that they are parts of. */
+static struct whole whole_of(const struct rl_profile *profile)
 {
-    double sum = 0;
+    struct whole whole = {0};
     for (size_t i = 0; i < profile->n_kernel; i++) {
         const struct rl_kernel *k = &profile->kernel[i];
         bool counts = k->kind != RL_KIND_PROGRAM && k->kind != RL_KIND_LOOP;
         if (counts && rl_known(k->time_s))
-            sum += k->time_s.value;
+            whole.elapsed_s += k->time_s.value;
     }
-    bool is_program_run = profile->n_command > 0 && rl_known(profile->elapsed_s);
-    return is_program_run ? profile->elapsed_s.value : sum;
+    if (profile->n_command > 0 && rl_known(profile->elapsed_s))
+        whole.elapsed_s = profile->elapsed_s.value;
+    whole.active_s = whole.elapsed_s;
+    bool is_sampled = rl_known(profile->cpu_s) && rl_known(profile->threads);
+    if (is_sampled && profile->cpu_s.value > 0 && profile->threads.value > 0)
+        whole.active_s = fmin(profile->cpu_s.value / profile->threads.value, whole.elapsed_s);
+    return whole;
 }
 
 /* The thread count whose roof is drawn: the profile's most used, else the largest measured. */
@@ -87,16 +99,19 @@ static bool only_calls(const struct rl_kernel *kernel)
     return calls && !works && !rl_known(kernel->time_s);
 }
 
-static double share_of(struct rl_value time, double total_s)
+/* Estimates of totals are from samples too. */
+static double share_of(struct rl_value time, const struct whole *whole)
 {
-    return rl_known(time) && total_s > 0 ? time.value / total_s : 0;
+    bool is_sampled = time.source == RL_SOURCE_SAMPLED || time.source == RL_SOURCE_MODELLED;
+    double whole_s = is_sampled ? whole->active_s : whole->elapsed_s;
+    return rl_known(time) && whole_s > 0 ? time.value / whole_s : 0;
 }
 
 static enum rl_status add_row(struct rl_report *report, const struct rl_kernel *kernel,
-                              const struct rl_report_options *options, double total_s,
+                              const struct rl_report_options *options, const struct whole *whole,
                               struct rl_error *err)
 {
-    double share = share_of(kernel->time_s, total_s);
+    double share = share_of(kernel->time_s, whole);
     if (options->select && fnmatch(options->select, kernel->name, 0) != 0)
         return RL_OK;
     if (share < options->min_time_share)
@@ -106,7 +121,7 @@ static enum rl_status add_row(struct rl_report *report, const struct rl_kernel *
     bool has_thresholds = options->thresholds.above_roof > 0;
     struct rl_row row = {.kernel = kernel,
                          .time_share = share,
-                         .total_time_share = share_of(kernel->total_time_s, total_s)};
+                         .total_time_share = share_of(kernel->total_time_s, whole)};
     RL_TRY(rl_place(report->machine, kernel, has_thresholds ? &options->thresholds : NULL,
                     &row.place, err));
     struct rl_row *slot = rl_array_append(&report->row, &report->n_row, sizeof *slot);
@@ -128,10 +143,10 @@ enum rl_status rl_report_build(const struct rl_machine *machine, const struct rl
     struct rl_report report = {
         .machine = machine, .profile = profile, .model = o->model, .totals = o->totals};
     report.threads = o->threads ? o->threads : roof_threads(machine, profile);
-    double total_s = profile ? total_time_s(profile) : 0;
+    struct whole whole = profile ? whole_of(profile) : (struct whole){0};
     enum rl_status status = RL_OK;
     for (size_t i = 0; profile && status == RL_OK && i < profile->n_kernel; i++)
-        status = add_row(&report, &profile->kernel[i], o, total_s, err);
+        status = add_row(&report, &profile->kernel[i], o, &whole, err);
     if (status != RL_OK) {
         rl_report_release(&report);
         return status;

@@ -117,6 +117,7 @@ static enum rl_status append_profile(struct rl_profile *to, struct rl_profile *f
     for (size_t i = 0; i < from->n_note; i++)
         RL_TRY(rl_profile_note(to, err, "%s", from->note[i]));
     to->elapsed_s = rl_value_add(to->elapsed_s, from->elapsed_s);
+    to->cpu_s = rl_value_add(to->cpu_s, from->cpu_s);
     const char *a = to->machine_key, *b = from->machine_key;
     if (a && b && strcmp(a, b) != 0)
         rl_warn("the profiles were taken on different machines; all are compared with one roof");

@@ -51,6 +51,7 @@ static const struct field traffic_fields[] = {
 static const struct field profile_fields[] = {
     FIELD(rl_profile, "name", FIELD_STRING, name),
     FIELD(rl_profile, "elapsed_s", FIELD_VALUE, elapsed_s),
+    FIELD(rl_profile, "cpu_s", FIELD_VALUE, cpu_s),
     FIELD(rl_profile, "threads", FIELD_VALUE, threads),
     FIELD(rl_profile, "machine_name", FIELD_STRING, machine_name),
     FIELD(rl_profile, "machine_key", FIELD_STRING, machine_key),

@@ -359,18 +359,38 @@ static enum rl_status add_regions(struct join *j, struct rl_error *err)
     return RL_OK;
 }
 
+/* The kernel's figure leaves out children that were not waited for; samples leave out the kernel.
+ */
+static double cpu_s_of(const struct rl_samples *samples)
+{
+    return fmax(samples->user_s + samples->system_s, samples->sampled_s);
+}
+
+static enum rl_status set_program_time(const struct rl_profile_inputs *in,
+                                       struct rl_profile *profile, struct rl_error *err)
+{
+    double *elapsed = calloc(in->n_samples + 1, sizeof *elapsed);
+    double *cpu = calloc(in->n_samples + 1, sizeof *cpu);
+    bool ok = elapsed && cpu;
+    for (size_t r = 0; ok && r < in->n_samples; r++) {
+        elapsed[r] = in->samples[r].elapsed_s;
+        cpu[r] = cpu_s_of(&in->samples[r]);
+    }
+    if (ok)
+        profile->elapsed_s = mean_of(elapsed, in->n_samples, 0, RL_SOURCE_MEASURED);
+    if (ok && cpu[0] > 0)
+        profile->cpu_s = mean_of(cpu, in->n_samples, 0, RL_SOURCE_MEASURED);
+    free(elapsed);
+    free(cpu);
+    return ok ? RL_OK : no_memory(err);
+}
+
 static enum rl_status add_program(struct join *j, struct rl_error *err)
 {
     const struct rl_profile_inputs *in = j->inputs;
     struct rl_profile *profile = j->profile;
     struct rl_kernel *kernel;
-    double *elapsed = calloc(in->n_samples + 1, sizeof *elapsed);
-    if (!elapsed)
-        return no_memory(err);
-    for (size_t r = 0; r < in->n_samples; r++)
-        elapsed[r] = in->samples[r].elapsed_s;
-    profile->elapsed_s = mean_of(elapsed, in->n_samples, 0, RL_SOURCE_MEASURED);
-    free(elapsed);
+    RL_TRY(set_program_time(in, profile, err));
     if (in->samples[0].mean_threads > 0)
         profile->threads = rl_value(in->samples[0].mean_threads, RL_SOURCE_SAMPLED, 0);
     RL_TRY(rl_profile_add(profile, RL_KIND_PROGRAM, profile->name ? profile->name : "program",

@@ -320,7 +320,8 @@ enum rl_status profile_note_time(const struct rl_samples *first, size_t n_runs,
     if (cpu_s > 0.1 && cpu_s < 0.8 * first->elapsed_s)
         RL_TRY(rl_profile_note(profile, err,
                                "the program was on a CPU for %.0f %% of the elapsed time; else it "
-                               "waited, for input, output or its turn on a busy machine",
+                               "waited, for input, output or its turn on a busy machine: times of "
+                               "functions and loops are parts of the time on a CPU",
                                100 * cpu_s / first->elapsed_s));
     if (first->children_left)
         RL_TRY(rl_profile_note(profile, err,

@@ -43,6 +43,7 @@ enum rl_status rl_profile_take_times(struct rl_profile *profile, struct rl_profi
         *timed = (struct rl_kernel){0};
     }
     profile->elapsed_s = from->elapsed_s;
+    profile->cpu_s = from->cpu_s;
     profile->threads = from->threads;
     return rl_profile_note(profile, err, "times are from a run recorded before, on %s",
                            from->date ? from->date : "an unknown date");

@@ -178,6 +178,7 @@ static json_t *program(const struct rl_profile *profile)
     put_string(object, "name", profile->name);
     put_object(object, "command", command);
     put_value(object, "elapsed_s", profile->elapsed_s);
+    put_value(object, "cpu_s", profile->cpu_s);
     put_value(object, "threads", profile->threads);
     put_string(object, "date", profile->date);
     return object;

@@ -200,6 +200,53 @@ static void a_rare_flop_between_other_work_is_no_cause_to_vectorise(void **state
     rl_machine_release(&m);
 }
 
+/* On a processor for 4 of 10 s, as on a busy machine: a function sampled for 3 s is 3/4 of that. A
+ * region's 5 s are by the clock, waiting included, and so is the row of the whole. */
+static void shares_of_sampled_time_are_of_the_time_on_a_processor(void **state)
+{
+    (void)state;
+    struct rl_machine m = test_machine();
+    struct rl_profile p = {.elapsed_s = rl_value(10, RL_SOURCE_MEASURED, 0),
+                           .cpu_s = rl_value(8, RL_SOURCE_MEASURED, 0),
+                           .threads = rl_value(2, RL_SOURCE_SAMPLED, 0)};
+    const char *command = "./solver";
+    assert_int_equal(rl_profile_set_command(&p, &command, 1, NULL), RL_OK);
+    add_kernel(&p, "all", 10)->kind = RL_KIND_PROGRAM;
+    struct rl_kernel *region = add_kernel(&p, "region", 5);
+    region->kind = RL_KIND_REGION;
+    struct rl_kernel *function = add_kernel(&p, "function", 3);
+    function->kind = RL_KIND_FUNCTION;
+    function->time_s.source = RL_SOURCE_SAMPLED;
+    function->total_time_s = rl_value(4, RL_SOURCE_MODELLED, 0);
+    struct rl_report r = build(&m, &p, NULL);
+    assert_true(r.row[0].time_share == 1 && r.row[1].time_share == 0.5);
+    assert_true(r.row[2].time_share == 0.75 && r.row[2].total_time_share == 1);
+    rl_report_release(&r);
+    rl_profile_release(&p);
+    rl_machine_release(&m);
+}
+
+static void rows_that_only_call_are_for_totals(void **state)
+{
+    (void)state;
+    struct rl_machine m = test_machine();
+    struct rl_profile p = {0};
+    struct rl_kernel *caller = add_kernel(&p, "caller", 0);
+    caller->time_s = (struct rl_value){0};
+    caller->total_time_s = rl_value(2, RL_SOURCE_SAMPLED, 0);
+    add_kernel(&p, "callee", 1)->total_time_s = rl_value(1, RL_SOURCE_SAMPLED, 0);
+    struct rl_report r = build(&m, &p, NULL);
+    assert_int_equal(r.n_row, 1);
+    rl_report_release(&r);
+    struct rl_report_options options = {.totals = true};
+    r = build(&m, &p, &options);
+    assert_int_equal(r.n_row, 2);
+    assert_string_equal(r.row[0].kernel->name, "caller");
+    rl_report_release(&r);
+    rl_profile_release(&p);
+    rl_machine_release(&m);
+}
+
 static void a_map_of_exp_is_bound_by_exp(void **state)
 {
     (void)state;
@@ -344,6 +391,8 @@ int main(void)
         cmocka_unit_test(a_stream_is_not_told_of_strides),
         cmocka_unit_test(scalar_code_is_told_to_vectorise),
         cmocka_unit_test(a_rare_flop_between_other_work_is_no_cause_to_vectorise),
+        cmocka_unit_test(shares_of_sampled_time_are_of_the_time_on_a_processor),
+        cmocka_unit_test(rows_that_only_call_are_for_totals),
         cmocka_unit_test(a_map_of_exp_is_bound_by_exp),
         cmocka_unit_test(the_fastest_exp_at_its_limit_is_bound_by_exp_and_not_by_bandwidth),
         cmocka_unit_test(a_pointer_chase_names_dependent_loads),

@@ -140,6 +140,7 @@ static void a_function_has_its_loops_time_and_counts(void **state)
     assert_true(fabs(k->time_s.value - 0.5) < 0.01);
     assert_true(fabs(k->threads.value - 1.8) < 0.04);
     assert_int_equal(k->time_s.source, RL_SOURCE_SAMPLED);
+    assert_true(p.cpu_s.value == 1 && p.cpu_s.source == RL_SOURCE_MEASURED);
     /* The first thread comes into it 100 times, the second once: 1.96 * sqrt(101) / 900. */
     assert_true(fabs(k->time_s.spread - 0.0219) < 1e-4);
     assert_true(k->flop.value == 1e6 && k->line == 7 && !strcmp(k->file, "a.c"));
