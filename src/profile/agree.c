@@ -83,10 +83,17 @@ static enum rl_status check_counted(const struct rl_samples *timed, const struct
                                     struct rl_profile *profile, struct rl_error *err)
 {
     bool ends_alike = timed->wait_status == counting->wait_status;
-    bool is_alike = ends_alike && writes_alike(timed->written_bytes, counting->written_bytes);
-    RL_TRY(agree_check_end(timed->wait_status, counting->wait_status, "the counted run", profile,
-                           err));
-    if (ends_alike && !is_alike)
+    bool is_alike = !counting->interrupted_by && ends_alike &&
+                    writes_alike(timed->written_bytes, counting->written_bytes);
+    if (counting->interrupted_by)
+        RL_TRY(rl_profile_note(profile, err,
+                               "the counted run was interrupted after %.3g s: operations and bytes "
+                               "are those of until then",
+                               counting->elapsed_s));
+    else
+        RL_TRY(agree_check_end(timed->wait_status, counting->wait_status, "the counted run",
+                               profile, err));
+    if (!counting->interrupted_by && ends_alike && !is_alike)
         RL_TRY(rl_profile_note(profile, err,
                                "the program behaves differently from run to run: it wrote %" PRIu64
                                " bytes in the first run and %" PRIu64 " in the counted run",

@@ -370,13 +370,24 @@ static const char *title(const struct session *s)
     return base_name(s->argv[0]);
 }
 
+/* A run that was interrupted ended as the user wanted: its end is the program's. */
+static int last_word(const struct session *s)
+{
+    if (s->counters.interrupted_by)
+        return s->counters.wait_status;
+    if (s->has_counting && s->counting.interrupted_by)
+        return s->counting.wait_status;
+    const struct rl_samples *last = &s->samples[s->n_samples - 1];
+    return last->interrupted_by ? last->wait_status : s->samples[0].wait_status;
+}
+
 static enum rl_status describe(struct session *s, struct rl_error *err)
 {
     size_t n = 0;
     while (s->argv[n])
         n++;
     const struct rl_profile_options *o = s->options;
-    s->profile.exit_status = rl_child_exit_code(s->samples[0].wait_status);
+    s->profile.exit_status = rl_child_exit_code(last_word(s));
     s->profile.has_exit_status = true;
     RL_TRY(rl_string_set(&s->profile.name, title(s), err));
     RL_TRY(rl_string_set(&s->profile.date, o->date, err));
