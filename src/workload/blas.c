@@ -1,6 +1,7 @@
 #include "workload/blas.h"
 
 #include "base/error.h"
+#include "base/library.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@ static enum rl_status load_named(struct rl_blas *blas, const char *name, struct 
     memset(blas, 0, sizeof *blas);
     if (!*name)
         return rl_fail(err, RL_EINVAL, "--blas: the name of the library is empty");
+    RL_TRY(rl_library_check(name, err));
     /* Never unloaded: some libraries leave threads and exit handlers behind. */
     blas->handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!blas->handle) {
