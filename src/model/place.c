@@ -252,6 +252,18 @@ static void set_unknown(struct rl_placement *place, const char *why)
     snprintf(place->why, sizeof place->why, "%s", why);
 }
 
+/* The uncertainty of a sampled time falls with the root of the number of samples. */
+static void set_vague(struct rl_placement *place, double spread, double limit)
+{
+    double times = ceil(spread / limit * (spread / limit));
+    set_bound(place, RL_VERDICT_UNKNOWN, "unknown");
+    snprintf(
+        place->why, sizeof place->why,
+        "its time was sampled too seldom: it takes %.0f times the samples at least, by a longer "
+        "run or record --repeat",
+        times);
+}
+
 /* The outermost level the machine has a ceiling of, where the kernel's bytes there are unknown. */
 static void find_beyond(const struct rl_machine *machine, const struct rl_kernel *kernel,
                         struct rl_placement *place)
@@ -359,11 +371,10 @@ enum rl_status rl_place(const struct rl_machine *machine, const struct rl_kernel
                                 : "neither FLOP nor bytes are known");
     else if (kernel->is_mix)
         set_unknown(&place, "it was counted in bursts, which tell intensity but no rate");
+    else if (is_vague)
+        set_vague(&place, kernel->time_s.spread, limits.time_spread);
     else if (!has_time)
-        set_unknown(&place,
-                    is_vague
-                        ? "its time was sampled too seldom: run longer, or record with --repeat"
-                        : "the time is not known");
+        set_unknown(&place, "the time is not known");
     else if (!rl_known(flop) && kernel->n_ops == 0)
         set_unknown(&place, "the FLOP are not known");
     else

@@ -362,6 +362,8 @@ static void a_time_sampled_too_seldom_places_nothing(void **state)
     assert_int_equal(p.verdict, RL_VERDICT_UNKNOWN);
     assert_non_null(strstr(p.why, "sampled"));
     assert_true(p.attained == 0 && p.flop_per_s == 0);
+    k.time_s.spread = 0.25; /* 2.5 times what is allowed: 6.25 times the samples */
+    assert_non_null(strstr(place(&m, &k).why, "it takes 7 times the samples at least"));
     k.time_s.source = RL_SOURCE_MEASURED;
     assert_int_not_equal(place(&m, &k).verdict, RL_VERDICT_UNKNOWN);
     rl_kernel_release(&k);
