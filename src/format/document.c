@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "format/format.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,26 +105,48 @@ enum rl_status write_missing(json_t *object, const struct rl_missing_list *list)
     return json_object_set_new(object, "missing", array) == 0 ? RL_OK : RL_ENOMEM;
 }
 
+static bool find_kind(const char *schema, enum rl_record_kind *ret_kind)
+{
+    for (unsigned i = 0; schema && i < sizeof schemas / sizeof schemas[0]; i++)
+        if (strncmp(schema, schemas[i], strcspn(schemas[i], "/") + 1) == 0) {
+            *ret_kind = (enum rl_record_kind)i;
+            return true;
+        }
+    return false;
+}
+
+/* Records that this program writes begin with their schema: of a large one nothing else need be
+ * looked at. Whoever reads it in full finds what else may be wrong. */
+static bool begins_with_kind(const char *text, enum rl_record_kind *ret_kind)
+{
+    char schema[64];
+    return sscanf(text, " { \"schema\" : \"%63[^\"]\"", schema) == 1 && find_kind(schema, ret_kind);
+}
+
+static enum rl_status parse_kind(const char *text, size_t size, const char *path,
+                                 enum rl_record_kind *ret_kind, struct rl_error *err)
+{
+    json_error_t problem;
+    json_t *root = json_loadb(text, size, 0, &problem);
+    const char *found = json_string_value(json_object_get(root, "schema"));
+    enum rl_status status = RL_OK;
+    if (!root)
+        status =
+            rl_fail(err, RL_EDATA, "%s: line %d: no JSON: %s", path, problem.line, problem.text);
+    else if (!find_kind(found, ret_kind))
+        status = rl_fail(err, RL_EDATA, "%s: is no roofline record: its \"schema\" is %s%.60s",
+                         path, found ? "" : "missing", found ? found : "");
+    json_decref(root);
+    return status;
+}
+
 enum rl_status rl_record_kind(const char *path, enum rl_record_kind *ret_kind, struct rl_error *err)
 {
     char *text;
     size_t size;
     RL_TRY(rl_file_read(path, MAX_RECORD_BYTES, &text, &size, err));
-    json_error_t problem;
-    json_t *root = json_loadb(text, size, 0, &problem);
+    enum rl_status status =
+        begins_with_kind(text, ret_kind) ? RL_OK : parse_kind(text, size, path, ret_kind, err);
     free(text);
-    const char *found = json_string_value(json_object_get(root, "schema"));
-    enum rl_status status = RL_EDATA;
-    for (unsigned i = 0; found && i < sizeof schemas / sizeof schemas[0]; i++)
-        if (strncmp(found, schemas[i], strcspn(schemas[i], "/") + 1) == 0) {
-            *ret_kind = (enum rl_record_kind)i;
-            status = RL_OK;
-        }
-    if (!root)
-        rl_fail(err, RL_EDATA, "%s: line %d: no JSON: %s", path, problem.line, problem.text);
-    else if (status != RL_OK)
-        rl_fail(err, RL_EDATA, "%s: is no roofline record: its \"schema\" is %s%.60s", path,
-                found ? "" : "missing", found ? found : "");
-    json_decref(root);
     return status;
 }

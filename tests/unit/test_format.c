@@ -1,6 +1,7 @@
 /* Records on disk: nothing is lost on the way, and nothing hostile gets in. */
 #include "../support/cmocka_all.h"
 #include "../support/machines.h"
+#include "base/file.h"
 
 #include <locale.h>
 #include <roofline/format.h>
@@ -188,6 +189,15 @@ static void a_failed_write_leaves_the_old_file(void **state)
     enum rl_record_kind kind;
     assert_int_equal(rl_record_kind(path, &kind, &err), RL_OK);
     assert_int_equal(kind, RL_RECORD_MACHINE);
+    /* Records of other hands may have their schema anywhere, and of other versions are known too.
+     */
+    static const char late[] = "{\"name\": \"x\",\n \"schema\": \"roofline-profile/2\"}";
+    assert_int_equal(rl_file_write(path, late, sizeof late - 1, &err), RL_OK);
+    assert_int_equal(rl_record_kind(path, &kind, &err), RL_OK);
+    assert_int_equal(kind, RL_RECORD_PROFILE);
+    static const char foreign[] = "{\"schema\": \"other/1\"}";
+    assert_int_equal(rl_file_write(path, foreign, sizeof foreign - 1, &err), RL_OK);
+    assert_int_equal(rl_record_kind(path, &kind, &err), RL_EDATA);
     unlink(path);
     assert_int_equal(rmdir(folder), 0); /* nothing temporary is left */
     rl_machine_release(&m);
