@@ -20,7 +20,7 @@ struct reader {
     struct result_view view;
     struct rl_result *result;
     struct sums sums;
-    size_t pieces_capacity;
+    size_t pieces_capacity, repeats_capacity;
 };
 
 static uint64_t add_saturating(uint64_t a, uint64_t b)
@@ -122,7 +122,7 @@ struct corrections {
 /* Where control stands in a fragment: what is left of the head count, for each region. */
 struct fragment_walk {
     struct rle_result_fragment fragment;
-    struct corrections corrections;
+    struct corrections corrections, repeats;
     uint64_t *left; /* [1 + n_regions] executions of the next instruction */
     uint32_t insn;  /* index in the fragment */
     size_t applied; /* corrections before `insn` */
@@ -219,6 +219,45 @@ static enum rl_status add_block(struct reader *r, struct fragment_walk *walk, ui
     return add_piece(r, walk, piece, err);
 }
 
+/* Bytes of a piece before its instruction `n`; its size if it has no such instruction. */
+static uint32_t bytes_before(const struct rl_result_piece *piece, uint32_t n)
+{
+    uint32_t done = 0;
+    struct rl_insn insn;
+    while (n-- && done < piece->size &&
+           rl_insn_decode(piece->code + done, piece->size - done, &insn))
+        done += insn.length;
+    return done;
+}
+
+/* Those of one block, whose pieces begin at `first_piece`; `first` is its first instruction's index
+ * in the fragment. */
+static void add_repeats(struct reader *r, const struct fragment_walk *walk, size_t first_piece,
+                        uint32_t first, uint32_t n_insns)
+{
+    struct rl_result *result = r->result;
+    for (size_t i = 0; i < walk->repeats.n; i++) {
+        const struct rle_result_correction *from = &walk->repeats.at[i];
+        uint32_t insn = from->insn - first;
+        if (from->insn < first || insn >= n_insns || first_piece == result->n_pieces ||
+            result->n_repeats == r->repeats_capacity)
+            continue;
+        size_t p = first_piece;
+        while (p + 1 < result->n_pieces && result->pieces[p + 1].first <= insn)
+            p++;
+        const struct rl_result_piece *piece = &result->pieces[p];
+        result->repeats[result->n_repeats] =
+            (struct rl_result_repeat){.piece = (uint32_t)p,
+                                      .skip = bytes_before(piece, insn - piece->first),
+                                      .times = counter(&r->sums, 0, from->counter)};
+        for (size_t k = 0; k < result->n_regions; k++)
+            if (result->regions[k].times)
+                result->regions[k].times[result->n_repeats] =
+                    counter(&r->sums, k + 1, from->counter);
+        result->n_repeats++;
+    }
+}
+
 /* Blocks of a fragment follow each other: what is left after the exits went on at the next one. */
 static void set_next(struct reader *r, size_t last_piece, const struct rle_result_block *next,
                      uint64_t went_on)
@@ -253,7 +292,9 @@ static enum rl_status add_fragment(struct reader *r, struct fragment_walk *walk,
             complain(result, "a fragment refers to blocks that are not in the file");
             break;
         }
+        uint32_t first = walk->insn;
         RL_TRY(add_block(r, walk, f->first_block + i, &block, err));
+        add_repeats(r, walk, before, first, block.n_insns);
         leave(r, walk, block.exit_counter);
         if (i + 1 < f->n_blocks && result->n_pieces > before &&
             result_view_record(&r->view, RLE_SECTION_BLOCKS, f->first_block + (size_t)i + 1, &next,
@@ -271,32 +312,59 @@ static int compare_corrections(const void *a, const void *b)
     return (x->insn > y->insn) - (x->insn < y->insn);
 }
 
-static enum rl_status load_corrections(const struct reader *r, struct rle_result_correction **ret,
-                                       size_t *ret_n, struct rl_error *err)
+/** Corrections of one kind, ascending, and how far they were handed out. */
+struct correction_list {
+    struct rle_result_correction *of; /* [n] */
+    size_t n, at;
+};
+
+static enum rl_status load_corrections(const struct reader *r, enum rle_correction_kind kind,
+                                       struct correction_list *ret, struct rl_error *err)
 {
     size_t n = result_view_used(&r->view, RLE_SECTION_CORRECTIONS);
-    struct rle_result_correction *all = calloc(n + 1, sizeof *all);
-    if (!all)
+    ret->of = calloc(n + 1, sizeof *ret->of);
+    if (!ret->of)
         return no_memory(err);
     for (size_t i = 0; i < n; i++)
-        result_view_record(&r->view, RLE_SECTION_CORRECTIONS, i, &all[i], sizeof all[i]);
-    if (n)
-        qsort(all, n, sizeof *all, compare_corrections);
-    *ret = all;
-    *ret_n = n;
+        if (result_view_record(&r->view, RLE_SECTION_CORRECTIONS, i, &ret->of[ret->n],
+                               sizeof *ret->of) &&
+            ret->of[ret->n].kind == kind)
+            ret->n++;
+    if (ret->n)
+        qsort(ret->of, ret->n, sizeof *ret->of, compare_corrections);
     return RL_OK;
 }
 
-static enum rl_status add_fragments(struct reader *r, struct rl_error *err)
+/* Those of fragment `i`; fragments are asked for in order. */
+static struct corrections take_corrections(struct correction_list *list, size_t i)
 {
-    struct rle_result_correction *corrections = NULL;
-    size_t n_corrections = 0, at = 0;
+    while (list->at < list->n && list->of[list->at].fragment < i)
+        list->at++;
+    struct corrections taken = {list->of + list->at, 0};
+    for (; list->at < list->n && list->of[list->at].fragment == i; list->at++)
+        taken.n++;
+    return taken;
+}
+
+static enum rl_status make_room_for_repeats(struct reader *r, size_t n, struct rl_error *err)
+{
+    struct rl_result *result = r->result;
+    result->repeats = calloc(n + 1, sizeof *result->repeats);
+    if (!result->repeats)
+        return no_memory(err);
+    r->repeats_capacity = n;
+    for (size_t k = 0; n && k < result->n_regions; k++)
+        if (r->sums.region[k] && !(result->regions[k].times = calloc(n, sizeof(uint64_t))))
+            return no_memory(err);
+    return RL_OK;
+}
+
+static enum rl_status walk_fragments(struct reader *r, struct correction_list *left,
+                                     struct correction_list *repeats, struct rl_error *err)
+{
     uint64_t blocks_left = result_view_used(&r->view, RLE_SECTION_BLOCKS);
-    RL_TRY(load_corrections(r, &corrections, &n_corrections, err));
-    enum rl_status status = RL_OK;
     struct fragment_walk walk = {.left = calloc(r->sums.n_regions + 1, sizeof *walk.left)};
-    if (!walk.left)
-        status = no_memory(err);
+    enum rl_status status = walk.left ? RL_OK : no_memory(err);
     for (size_t i = 0; !status && result_view_record(&r->view, RLE_SECTION_FRAGMENTS, i,
                                                      &walk.fragment, sizeof walk.fragment);
          i++) {
@@ -306,15 +374,26 @@ static enum rl_status add_fragments(struct reader *r, struct rl_error *err)
             break;
         }
         blocks_left -= walk.fragment.n_blocks;
-        while (at < n_corrections && corrections[at].fragment < i)
-            at++;
-        walk.corrections = (struct corrections){corrections + at, 0};
-        for (; at < n_corrections && corrections[at].fragment == i; at++)
-            walk.corrections.n++;
+        walk.corrections = take_corrections(left, i);
+        walk.repeats = take_corrections(repeats, i);
         status = add_fragment(r, &walk, err);
     }
     free(walk.left);
-    free(corrections);
+    return status;
+}
+
+static enum rl_status add_fragments(struct reader *r, struct rl_error *err)
+{
+    struct correction_list left = {0}, repeats = {0};
+    enum rl_status status = load_corrections(r, RLE_CORRECTION_LEFT, &left, err);
+    if (!status)
+        status = load_corrections(r, RLE_CORRECTION_REPEATS, &repeats, err);
+    if (!status)
+        status = make_room_for_repeats(r, repeats.n, err);
+    if (!status)
+        status = walk_fragments(r, &left, &repeats, err);
+    free(left.of);
+    free(repeats.of);
     return status;
 }
 
@@ -474,10 +553,17 @@ enum rl_status rl_result_parse(const uint8_t *data, size_t size, const char *nam
     return status;
 }
 
+static void free_region(struct rl_result_region *region)
+{
+    free(region->executions);
+    free(region->times);
+}
+
 void rl_result_release(struct rl_result *result)
 {
     for (size_t i = 0; i < result->n_regions; i++)
-        free(result->regions[i].executions);
+        free_region(&result->regions[i]);
+    free(result->repeats);
     free(result->modules);
     free(result->pieces);
     free(result->regions);

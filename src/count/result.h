@@ -39,12 +39,20 @@ struct rl_result_piece {
     uint64_t to_next;    /**< … were so many; the others went elsewhere */
 };
 
+/** A repeated string instruction whose repetitions were counted. */
+struct rl_result_repeat {
+    uint32_t piece; /**< index in rl_result.pieces */
+    uint32_t skip;  /**< bytes of the piece before it */
+    uint64_t times; /**< repetitions in all executions */
+};
+
 struct rl_result_region {
     const char *name;
     uint32_t parent; /**< index of the enclosing region, or UINT32_MAX */
     uint64_t entries;
     uint64_t *executions; /**< [n_pieces] of rl_result.pieces, inside this region itself (not in
                                regions nested in it); NULL: never entered */
+    uint64_t *times;      /**< [n_repeats] of rl_result.repeats, likewise */
 };
 
 /** Why something is missing from the counts; values of enum rle_uncounted_reason. */
@@ -73,6 +81,8 @@ struct rl_result {
     size_t n_modules;
     struct rl_result_piece *pieces;
     size_t n_pieces;
+    struct rl_result_repeat *repeats; /**< [n_repeats] ascending by piece */
+    size_t n_repeats;
     struct rl_result_region *regions;
     size_t n_regions;
     struct rl_result_uncounted *uncounted;

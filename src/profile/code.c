@@ -288,6 +288,40 @@ static enum rl_status read_results(const char *const *file, size_t n_file, struc
     return rl_fail(err, RL_EDATA, "%s", first.status ? first.text : "no results to read");
 }
 
+size_t code_first_repeat(const struct rl_result *result, size_t piece)
+{
+    size_t low = 0, high = result->n_repeats;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (result->repeats[middle].piece < piece)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool code_sum_result(const struct rl_result *result, const uint64_t *executions,
+                     const uint64_t *times, struct sums *sums)
+{
+    for (size_t i = 0; i < result->n_pieces; i++) {
+        const struct rl_result_piece *piece = &result->pieces[i];
+        uint64_t n = executions ? executions[i] : piece->executions;
+        if (n && !sums_add_code(sums, piece->code, piece->size, n))
+            return false;
+    }
+    for (size_t i = 0; i < result->n_repeats && (times || !executions); i++) {
+        const struct rl_result_repeat *repeat = &result->repeats[i];
+        const struct rl_result_piece *piece = &result->pieces[repeat->piece];
+        struct rl_insn insn;
+        if (rl_insn_decode(piece->code + repeat->skip, piece->size - repeat->skip, &insn))
+            sums_add_repeats(sums, &insn,
+                             executions ? executions[repeat->piece] : piece->executions,
+                             times ? times[i] : repeat->times);
+    }
+    return true;
+}
+
 static bool is_asked_for(const struct rl_result *result, uint32_t region, const char *only)
 {
     for (; region != UINT32_MAX; region = result->regions[region].parent)
@@ -303,12 +337,16 @@ static void restrict_to(struct rl_result *result, const char *only)
         result->pieces[i].has_next &= !result->pieces[i].executions;
         result->pieces[i].executions = 0;
     }
+    for (size_t i = 0; i < result->n_repeats; i++)
+        result->repeats[i].times = 0;
     for (uint32_t r = 0; r < result->n_regions; r++) {
         const uint64_t *inside = result->regions[r].executions;
         if (!inside || !is_asked_for(result, r, only))
             continue;
         for (size_t i = 0; i < result->n_pieces; i++)
             result->pieces[i].executions += inside[i];
+        for (size_t i = 0; i < result->n_repeats && result->regions[r].times; i++)
+            result->repeats[i].times += result->regions[r].times[i];
     }
 }
 

@@ -4,6 +4,7 @@
 #define RL_PROFILE_CODE_H
 
 #include "count/result.h"
+#include "profile/sums.h"
 #include "profile/tally.h"
 #include "symbol/symbol.h"
 
@@ -57,6 +58,15 @@ uint32_t code_module(const struct code *code, uint32_t result, size_t piece);
  * @param name  [CODE_NAME_MAX] `ret->name` may point there. */
 void code_function(const struct code *code, uint32_t module, uint64_t offset, char *name,
                    struct rl_function *ret);
+
+/** Sum all code of a result.
+ * @param executions, times  [n_pieces], [n_repeats]; NULL: the result's own. @return false without
+ *                           memory. */
+bool code_sum_result(const struct rl_result *result, const uint64_t *executions,
+                     const uint64_t *times, struct sums *sums);
+
+/** The first repeat of a piece or behind it. O(log n). */
+size_t code_first_repeat(const struct rl_result *result, size_t piece);
 
 /** A sentence for the reader of the profile. */
 enum rl_status tally_note(struct rl_tally *tally, struct rl_error *err, const char *fmt, ...)

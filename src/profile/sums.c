@@ -148,6 +148,14 @@ bool sums_merge(struct sums *sums, const struct sums *more)
     return true;
 }
 
+void sums_add_repeats(struct sums *sums, const struct rl_insn *insn, uint64_t executions,
+                      uint64_t repetitions)
+{
+    sums->repeated -= executions < sums->repeated ? executions : sums->repeated;
+    sums->load_bytes = add(sums->load_bytes, times(insn->load_bytes, repetitions));
+    sums->store_bytes = add(sums->store_bytes, times(insn->store_bytes, repetitions));
+}
+
 bool sums_add_code(struct sums *sums, const uint8_t *code, uint32_t size, uint64_t executions)
 {
     for (uint32_t done = 0; done < size;) {

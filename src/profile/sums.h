@@ -29,6 +29,10 @@ struct sums {
 
 /** @return false without memory. */
 bool sums_add(struct sums *sums, const struct rl_insn *insn, uint64_t executions);
+/** A string instruction that sums_add was given: of its executions, `executions` together did so
+ * many repetitions. */
+void sums_add_repeats(struct sums *sums, const struct rl_insn *insn, uint64_t executions,
+                      uint64_t repetitions);
 /** Straight-line code: what cannot be decoded stands for the rest of it. */
 bool sums_add_code(struct sums *sums, const uint8_t *code, uint32_t size, uint64_t executions);
 bool sums_merge(struct sums *sums, const struct sums *more);

@@ -105,6 +105,43 @@ static enum rl_status sum_pieces(const struct builder *b, struct function *f, st
     return RL_OK;
 }
 
+static uint32_t loop_at(const struct rl_flow *flow, uint64_t offset)
+{
+    size_t low = 0, high = flow->n_insns;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (flow->insns[middle].offset < offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < flow->n_insns && flow->insns[low].offset == offset ? flow->insns[low].loop
+                                                                    : RL_FLOW_NO_LOOP;
+}
+
+/* What string instructions moved, where it was counted. */
+static void sum_repeats(const struct builder *b, struct function *f)
+{
+    for (size_t i = 0; i < f->n_piece; i++) {
+        const struct code_piece *piece = &f->piece[i];
+        const struct rl_result *result = &b->code.result[piece->result];
+        const struct rl_result_piece *from = &result->pieces[piece->source];
+        for (size_t k = code_first_repeat(result, piece->source);
+             k < result->n_repeats && result->repeats[k].piece == piece->source; k++) {
+            const struct rl_result_repeat *repeat = &result->repeats[k];
+            uint32_t in = repeat->skip - piece->skip;
+            struct rl_insn insn;
+            if (repeat->skip < piece->skip || in >= piece->size ||
+                !rl_insn_decode(from->code + repeat->skip, from->size - repeat->skip, &insn))
+                continue;
+            sums_add_repeats(&f->sums[0], &insn, from->executions, repeat->times);
+            uint32_t loop = loop_at(&f->flow, piece->offset + in);
+            if (loop != RL_FLOW_NO_LOOP)
+                sums_add_repeats(&f->sums[1 + loop], &insn, from->executions, repeat->times);
+        }
+    }
+}
+
 /* --- source places --- */
 
 /* Functions below this part of all execution keep the place of their first instruction. */
@@ -304,6 +341,7 @@ static enum rl_status tally_function(struct builder *b, struct function *f, stru
     if (!f->sums)
         return no_memory(err);
     RL_TRY(has_flow ? sum_flow(f, err) : sum_pieces(b, f, err));
+    sum_repeats(b, f);
     RL_TRY(add_function_unit(b, f, err));
     RL_TRY(calls_add(&b->calls, &b->code, f->module, f->unit, &f->symbol, &f->flow, err));
     if (b->lines && is_worth_a_look(b, f))
@@ -421,13 +459,10 @@ static enum rl_status sum_region(const struct rl_result *result, uint32_t r, str
                                  struct rl_error *err)
 {
     for (uint32_t k = r; k < result->n_regions; k++) {
-        const uint64_t *executions = result->regions[k].executions;
-        if (!executions || !is_within(result, k, r))
-            continue;
-        for (size_t i = 0; i < result->n_pieces; i++)
-            if (executions[i] &&
-                !sums_add_code(sums, result->pieces[i].code, result->pieces[i].size, executions[i]))
-                return no_memory(err);
+        const struct rl_result_region *region = &result->regions[k];
+        if (region->executions && is_within(result, k, r) &&
+            !code_sum_result(result, region->executions, region->times, sums))
+            return no_memory(err);
     }
     return RL_OK;
 }

@@ -117,10 +117,8 @@ enum rl_status tally_images_sum(struct rl_tally *tally, const struct code *code,
         struct sums sums = {0};
         bool ok = true;
         for (size_t r = 0; r < code->n_result && ok; r++) {
-            const struct rl_result *result = &code->result[r];
-            for (size_t i = 0; code->image[r] == k && i < result->n_pieces && ok; i++)
-                ok = sums_add_code(&sums, result->pieces[i].code, result->pieces[i].size,
-                                   result->pieces[i].executions);
+            if (code->image[r] == k)
+                ok = code_sum_result(&code->result[r], NULL, NULL, &sums);
         }
         enum rl_status status =
             ok ? sums_fill(&sums, &tally->image[k].kernel, err) : no_memory(err);

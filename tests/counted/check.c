@@ -1,8 +1,8 @@
 /* Runs a program under the counting engine and compares the FLOP of its functions with what the
  * program itself says they are: lines "function<tab>precision<tab>FLOP" on its standard output.
- * The precision "total" stands for all FLOP of a function and what it called.
- * The function "*" stands for all code of the program's own file; other functions are left out for
- * programs whose name ends in "stripped".
+ * The precision "total" stands for all FLOP of a function and what it called, "load" and "store"
+ * for its bytes, of which none may be missing. The function "*" stands for all code of the
+ * program's own file; other functions are left out for programs whose name ends in "stripped".
  *
  * usage: check ENGINE LAUNCHER|- PROGRAM [ARGUMENT…]
  * LAUNCHER puts the engine into programs without a dynamic loader; "-": it is preloaded.
@@ -10,6 +10,7 @@
 #include "profile/tally.h"
 
 #include <dirent.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +88,16 @@ static double total_of(const struct rl_tally *tally, const char *function)
     return -1;
 }
 
+static double bytes_of(const struct rl_tally *tally, const char *function, bool stored)
+{
+    for (size_t i = 0; i < tally->n_function; i++) {
+        const struct rl_kernel *kernel = &tally->unit[i].kernel;
+        if (!strcmp(kernel->name, function) && !kernel->missing.n)
+            return stored ? kernel->store_bytes.value : kernel->load_bytes.value;
+    }
+    return -1;
+}
+
 static double flop_of(const struct rl_tally *tally, const char *program, const char *function,
                       const char *precision)
 {
@@ -103,6 +114,16 @@ static double flop_of(const struct rl_tally *tally, const char *program, const c
     return sum;
 }
 
+static double found_of(const struct rl_tally *tally, const char *program, const char *function,
+                       const char *precision)
+{
+    bool stored = !strcmp(precision, "store");
+    if (stored || !strcmp(precision, "load"))
+        return bytes_of(tally, function, stored);
+    return strcmp(precision, "total") ? flop_of(tally, program, function, precision)
+                                      : total_of(tally, function);
+}
+
 static int compare(const struct rl_tally *tally, const char *program, const char *output)
 {
     char function[128], precision[16];
@@ -114,12 +135,10 @@ static int compare(const struct rl_tally *tally, const char *program, const char
     while (file && fscanf(file, " %127[^\t]\t%15s\t%lf", function, precision, &expected) == 3) {
         if (stripped && strcmp(function, "*") != 0)
             continue;
-        double found = strcmp(precision, "total") ? flop_of(tally, program, function, precision)
-                                                  : total_of(tally, function);
+        double found = found_of(tally, program, function, precision);
         n++;
         if (found != expected) {
-            printf("%s: %.0f %s FLOP expected, %.0f counted\n", function, expected, precision,
-                   found);
+            printf("%s: %.0f %s expected, %.0f counted\n", function, expected, precision, found);
             wrong++;
         }
     }

@@ -16,7 +16,9 @@
  * and every instruction of a block executes as often as the block, but for the corrections: a
  * correction's counter says how often the fragment was left *before* its instruction `insn`
  * (signals and faults do that): instructions insn, insn+1, ... to the end of the fragment each
- * executed that many times less. The same code may belong to several fragments (and fragments to
+ * executed that many times less. A correction of the other kind says how many repetitions a string
+ * instruction did in all its executions; one that a signal interrupts counts anew what was left of
+ * it. The same code may belong to several fragments (and fragments to
  * code that was later unloaded or rewritten); totals per instruction are sums over all fragments.
  *
  * Counters live in *extents*, one array of 64-bit counters per thread slot and region; counter i of
@@ -128,11 +130,17 @@ struct rle_result_block {
     uint16_t n_insns;
 };
 
+/** What a correction's counter counts. */
+enum rle_correction_kind {
+    RLE_CORRECTION_LEFT = 0,    /**< times the fragment was left before the instruction */
+    RLE_CORRECTION_REPEATS = 1, /**< repetitions of the instruction */
+};
+
 struct rle_result_correction {
     uint32_t fragment;
-    uint32_t insn;    /**< index within the fragment, over all its blocks */
-    uint32_t counter; /**< times the fragment was left before that instruction */
-    uint32_t pad;
+    uint32_t insn; /**< index within the fragment, over all its blocks */
+    uint32_t counter;
+    uint32_t kind; /**< enum rle_correction_kind */
 };
 
 /** A slot that serves one thread at a time; threads that come later may reuse it. Changes. */

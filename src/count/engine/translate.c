@@ -36,7 +36,8 @@ struct work {
     struct rle_emit *e;
     struct rle_fragment *fragment;
     const struct rle_instrument *instrument;
-    uint32_t exit_counter[RLE_SB_INSNS_MAX]; /* by instruction; 0: none */
+    uint32_t exit_counter[RLE_SB_INSNS_MAX];   /* by instruction; 0: none */
+    uint32_t repeat_counter[RLE_SB_INSNS_MAX]; /* likewise */
     enum head_way head_way;
     unsigned head_at; /* instruction in front of which the head is counted */
     unsigned head_reg;
@@ -90,6 +91,28 @@ static void record_block(struct work *w, struct rle_superblock_block *b)
     b->record = rle_result_commit(RLE_SECTION_BLOCKS);
 }
 
+/* What a comparing or scanning one repeats is only known behind it: it may end early. */
+static bool counts_repeats(const struct rle_insn *insn)
+{
+    return insn->attrs & RLE_A_REP && insn->mem[0].form == RLE_MEM_STRING &&
+           !(insn->attrs & (RLE_A_SCAN | RLE_A_ADDR32));
+}
+
+/* Without room the executions alone are counted. */
+static void record_repeats(struct work *w, uint32_t fragment)
+{
+    for (unsigned i = 0; i < w->plan->sb.n_insns; i++) {
+        if (w->head_way == HEAD_NONE || !counts_repeats(&w->plan->insns[i]) ||
+            !rle_result_room(RLE_SECTION_CORRECTIONS) || rle_result_counters_left() <= 1)
+            continue;
+        struct rle_result_correction *r = rle_result_append(RLE_SECTION_CORRECTIONS);
+        w->repeat_counter[i] = rle_result_new_counter();
+        *r = (struct rle_result_correction){fragment, i, w->repeat_counter[i],
+                                            RLE_CORRECTION_REPEATS};
+        rle_result_commit(RLE_SECTION_CORRECTIONS);
+    }
+}
+
 /* Is there room for all a superblock may need? */
 static bool has_room(const struct rle_plan *plan)
 {
@@ -106,7 +129,7 @@ static void record(struct work *w)
     plan->sb.fragment = RLE_NONE;
     w->head_way = HEAD_NONE;
     for (unsigned i = 0; i < plan->sb.n_insns; i++)
-        w->exit_counter[i] = 0;
+        w->exit_counter[i] = w->repeat_counter[i] = 0;
     rle_result_count_translated(plan->sb.n_insns);
     if (!has_room(plan)) {
         rle_result_uncounted(RLE_UNCOUNTED_CAPACITY, "the result file is full");
@@ -124,6 +147,7 @@ static void record(struct work *w)
     w->fragment->head_counter = r->head_counter;
     w->fragment->record = rle_result_commit(RLE_SECTION_FRAGMENTS);
     plan->sb.fragment = w->fragment->record;
+    record_repeats(w, w->fragment->record);
 }
 
 /* ---- choosing registers and the place of the head counter -------------------------------------
@@ -229,6 +253,16 @@ static void count_exit(const struct work *w, unsigned i, uint64_t target)
         rle_emit_inc_tb(w->e, counter_disp(w->exit_counter[i]));
     else
         count_spilling(w->e, w->exit_counter[i]);
+}
+
+/* Add rcx, the repetitions to come, without touching flags. */
+static void count_repeats(struct rle_emit *e, uint32_t counter)
+{
+    rle_emit_store_tb(e, RLE_RAX, RLE_TB_SPILL2);
+    rle_emit_load_tb(e, RLE_RAX, counter_disp(counter));
+    rle_emit_lea(e, RLE_RAX, RLE_RAX, RLE_RCX, 1, 0);
+    rle_emit_store_tb(e, RLE_RAX, counter_disp(counter));
+    rle_emit_load_tb(e, RLE_RAX, RLE_TB_SPILL2);
 }
 
 /* ---- entry and exits --------------------------------------------------------------------------
@@ -467,6 +501,8 @@ static void emit_insn(struct work *w, unsigned i)
     placed->before = (uint16_t)(rle_emit_address(w->e) - entry);
     if (w->head_way > HEAD_LOOP_REG && i == w->head_at)
         count_head(w);
+    if (w->repeat_counter[i])
+        count_repeats(w->e, w->repeat_counter[i]);
     if (w->instrument->before && is_translatable(insn)) {
         w->instrument->before(w->e, &w->plan->sb, i);
         rle_point_release(w->e);
