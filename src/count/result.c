@@ -230,26 +230,38 @@ static uint32_t bytes_before(const struct rl_result_piece *piece, uint32_t n)
     return done;
 }
 
-/* Those of one block, whose pieces begin at `first_piece`; `first` is its first instruction's index
- * in the fragment. */
-static void add_repeats(struct reader *r, const struct fragment_walk *walk, size_t first_piece,
-                        uint32_t first, uint32_t n_insns)
+/** A block and its pieces. */
+struct placed_block {
+    size_t first_piece;
+    uint32_t first, n_insns; /* index in the fragment of its first instruction */
+};
+
+/* The piece that holds an instruction of a fragment, and how far in; false if it is not in the
+ * block. */
+static bool find_piece(const struct rl_result *result, const struct placed_block *block,
+                       uint32_t insn, uint32_t *ret_piece, uint32_t *ret_skip)
+{
+    size_t p = block->first_piece;
+    if (insn < block->first || insn - block->first >= block->n_insns || p == result->n_pieces)
+        return false;
+    insn -= block->first;
+    while (p + 1 < result->n_pieces && result->pieces[p + 1].first <= insn)
+        p++;
+    *ret_piece = (uint32_t)p;
+    *ret_skip = bytes_before(&result->pieces[p], insn - result->pieces[p].first);
+    return true;
+}
+
+static void add_repeats(struct reader *r, const struct fragment_walk *walk,
+                        const struct placed_block *block)
 {
     struct rl_result *result = r->result;
-    for (size_t i = 0; i < walk->repeats.n; i++) {
+    for (size_t i = 0; i < walk->repeats.n && result->n_repeats < r->repeats_capacity; i++) {
         const struct rle_result_correction *from = &walk->repeats.at[i];
-        uint32_t insn = from->insn - first;
-        if (from->insn < first || insn >= n_insns || first_piece == result->n_pieces ||
-            result->n_repeats == r->repeats_capacity)
+        struct rl_result_repeat repeat = {.times = counter(&r->sums, 0, from->counter)};
+        if (!find_piece(result, block, from->insn, &repeat.piece, &repeat.skip))
             continue;
-        size_t p = first_piece;
-        while (p + 1 < result->n_pieces && result->pieces[p + 1].first <= insn)
-            p++;
-        const struct rl_result_piece *piece = &result->pieces[p];
-        result->repeats[result->n_repeats] =
-            (struct rl_result_repeat){.piece = (uint32_t)p,
-                                      .skip = bytes_before(piece, insn - piece->first),
-                                      .times = counter(&r->sums, 0, from->counter)};
+        result->repeats[result->n_repeats] = repeat;
         for (size_t k = 0; k < result->n_regions; k++)
             if (result->regions[k].times)
                 result->regions[k].times[result->n_repeats] =
@@ -292,9 +304,9 @@ static enum rl_status add_fragment(struct reader *r, struct fragment_walk *walk,
             complain(result, "a fragment refers to blocks that are not in the file");
             break;
         }
-        uint32_t first = walk->insn;
+        struct placed_block placed = {before, walk->insn, block.n_insns};
         RL_TRY(add_block(r, walk, f->first_block + i, &block, err));
-        add_repeats(r, walk, before, first, block.n_insns);
+        add_repeats(r, walk, &placed);
         leave(r, walk, block.exit_counter);
         if (i + 1 < f->n_blocks && result->n_pieces > before &&
             result_view_record(&r->view, RLE_SECTION_BLOCKS, f->first_block + (size_t)i + 1, &next,
@@ -346,21 +358,36 @@ static struct corrections take_corrections(struct correction_list *list, size_t 
     return taken;
 }
 
-static enum rl_status make_room_for_repeats(struct reader *r, size_t n, struct rl_error *err)
+/** All of them, by kind. */
+struct correction_lists {
+    struct correction_list left, repeats, firsts;
+};
+
+static enum rl_status load_all_corrections(struct reader *r, struct correction_lists *ret,
+                                           struct rl_error *err)
 {
     struct rl_result *result = r->result;
+    RL_TRY(load_corrections(r, RLE_CORRECTION_LEFT, &ret->left, err));
+    RL_TRY(load_corrections(r, RLE_CORRECTION_REPEATS, &ret->repeats, err));
+    RL_TRY(load_corrections(r, RLE_CORRECTION_FIRST_CALL, &ret->firsts, err));
+    size_t n = r->repeats_capacity = ret->repeats.n;
     result->repeats = calloc(n + 1, sizeof *result->repeats);
-    if (!result->repeats)
+    result->first_calls = calloc(ret->firsts.n + 1, sizeof *result->first_calls);
+    if (!result->repeats || !result->first_calls)
         return no_memory(err);
-    r->repeats_capacity = n;
+    for (size_t i = 0; i < ret->firsts.n; i++) {
+        uint32_t at = ret->firsts.of[i].counter;
+        result->first_calls[result->n_first_calls++] = (struct rl_result_first_call){
+            counter(&r->sums, 0, at), counter(&r->sums, 0, at < UINT32_MAX ? at + 1 : at)};
+    }
     for (size_t k = 0; n && k < result->n_regions; k++)
         if (r->sums.region[k] && !(result->regions[k].times = calloc(n, sizeof(uint64_t))))
             return no_memory(err);
     return RL_OK;
 }
 
-static enum rl_status walk_fragments(struct reader *r, struct correction_list *left,
-                                     struct correction_list *repeats, struct rl_error *err)
+static enum rl_status walk_fragments(struct reader *r, struct correction_lists *lists,
+                                     struct rl_error *err)
 {
     uint64_t blocks_left = result_view_used(&r->view, RLE_SECTION_BLOCKS);
     struct fragment_walk walk = {.left = calloc(r->sums.n_regions + 1, sizeof *walk.left)};
@@ -374,8 +401,8 @@ static enum rl_status walk_fragments(struct reader *r, struct correction_list *l
             break;
         }
         blocks_left -= walk.fragment.n_blocks;
-        walk.corrections = take_corrections(left, i);
-        walk.repeats = take_corrections(repeats, i);
+        walk.corrections = take_corrections(&lists->left, i);
+        walk.repeats = take_corrections(&lists->repeats, i);
         status = add_fragment(r, &walk, err);
     }
     free(walk.left);
@@ -384,16 +411,13 @@ static enum rl_status walk_fragments(struct reader *r, struct correction_list *l
 
 static enum rl_status add_fragments(struct reader *r, struct rl_error *err)
 {
-    struct correction_list left = {0}, repeats = {0};
-    enum rl_status status = load_corrections(r, RLE_CORRECTION_LEFT, &left, err);
+    struct correction_lists lists = {0};
+    enum rl_status status = load_all_corrections(r, &lists, err);
     if (!status)
-        status = load_corrections(r, RLE_CORRECTION_REPEATS, &repeats, err);
-    if (!status)
-        status = make_room_for_repeats(r, repeats.n, err);
-    if (!status)
-        status = walk_fragments(r, &left, &repeats, err);
-    free(left.of);
-    free(repeats.of);
+        status = walk_fragments(r, &lists, err);
+    free(lists.left.of);
+    free(lists.repeats.of);
+    free(lists.firsts.of);
     return status;
 }
 
@@ -564,6 +588,7 @@ void rl_result_release(struct rl_result *result)
     for (size_t i = 0; i < result->n_regions; i++)
         free_region(&result->regions[i]);
     free(result->repeats);
+    free(result->first_calls);
     free(result->modules);
     free(result->pieces);
     free(result->regions);

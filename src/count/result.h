@@ -46,6 +46,12 @@ struct rl_result_repeat {
     uint64_t times; /**< repetitions in all executions */
 };
 
+/** The first call of a place through a pointer, by addresses as the process saw them. */
+struct rl_result_first_call {
+    uint64_t behind; /**< of the instruction behind the call; if none is before it, it was a jump */
+    uint64_t place;
+};
+
 struct rl_result_region {
     const char *name;
     uint32_t parent; /**< index of the enclosing region, or UINT32_MAX */
@@ -83,6 +89,8 @@ struct rl_result {
     size_t n_pieces;
     struct rl_result_repeat *repeats; /**< [n_repeats] ascending by piece */
     size_t n_repeats;
+    struct rl_result_first_call *first_calls; /**< [n_first_calls] */
+    size_t n_first_calls;
     struct rl_result_region *regions;
     size_t n_regions;
     struct rl_result_uncounted *uncounted;

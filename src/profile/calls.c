@@ -1,4 +1,4 @@
-#include "profile/calls.h"
+#include "profile/calls_internal.h"
 
 #include "base/array.h"
 #include "base/error.h"
@@ -9,28 +9,6 @@
 
 /* A stub's jump lies this close behind its first byte: there is a landing pad between at most. */
 #define STUB_BYTES 16
-
-enum site_kind {
-    SITE_DIRECT,      /* to `target` */
-    SITE_CONDITIONAL, /* to `target`, sometimes */
-    SITE_IMPORT,      /* to the function called `import` */
-    SITE_POINTER,     /* to who knows where */
-};
-
-struct call_site {
-    uint64_t calls; /* times executed, until it is known where they led */
-    uint64_t target;
-    const char *import;
-    uint32_t caller; /* unit */
-    uint32_t module; /* of the caller; SITE_POINTER: where it can lead, RL_TALLY_NONE: anywhere */
-    uint8_t kind;
-};
-
-struct call_stub {
-    uint32_t module;
-    uint64_t offset; /* of its jump */
-    const char *import;
-};
 
 static enum rl_status no_memory(struct rl_error *err)
 {
@@ -74,7 +52,8 @@ static bool describe_site(const struct rl_function *symbol, const struct rl_flow
 {
     const struct rl_insn *insn = &at->insn;
     bool is_call = insn->class == RL_INSN_CALL && !(insn->flags & RL_INSN_RETURN);
-    *ret = (struct call_site){.calls = at->executions, .import = import};
+    *ret = (struct call_site){
+        .calls = at->executions, .behind = at->offset + insn->length, .import = import};
     if (insn->flags & RL_INSN_HAS_TARGET) {
         ret->target = at->offset + (uint64_t)insn->target;
         bool is_inside = ret->target >= symbol->begin && ret->target < symbol->end;
@@ -110,15 +89,8 @@ enum rl_status calls_add(struct calls *calls, const struct code *code, uint32_t 
 
 /* --- where they led --- */
 
-struct resolver {
-    struct calls *calls;
-    const struct code *code;
-    struct rl_tally *tally;
-    uint64_t *entries; /* [n_function] entries whose caller is not known yet */
-};
-
-static enum rl_status add_call(struct resolver *r, struct call_site *site, uint32_t callee,
-                               uint64_t calls, bool is_exact, struct rl_error *err)
+enum rl_status calls_add_call(struct resolver *r, struct call_site *site, uint32_t callee,
+                              uint64_t calls, bool is_exact, struct rl_error *err)
 {
     struct rl_tally_call *call = rl_array_append(&r->tally->call, &r->tally->n_call, sizeof *call);
     if (!call)
@@ -156,7 +128,8 @@ static enum rl_status resolve_direct(struct resolver *r, struct call_site *site,
         return RL_OK;
     }
     rl_tally_find(r->tally, site->module, site->target, &callee, &loop);
-    return callee == RL_TALLY_NONE ? RL_OK : add_call(r, site, callee, site->calls, true, err);
+    return callee == RL_TALLY_NONE ? RL_OK
+                                   : calls_add_call(r, site, callee, site->calls, true, err);
 }
 
 /* Of a function with versions the C library calls the one it chose "__NAME_VERSION". */
@@ -232,9 +205,9 @@ static enum rl_status resolve_name(struct resolver *r, struct call_site **site, 
     struct landing landing = find_landing(r, site[0]);
     for (size_t i = 0; i < n; i++) {
         site[i]->kind = SITE_POINTER;
-        site[i]->module = landing.module;
+        site[i]->lands = landing.module;
         if (landing.function != RL_TALLY_NONE)
-            RL_TRY(add_call(r, site[i], landing.function, site[i]->calls, true, err));
+            RL_TRY(calls_add_call(r, site[i], landing.function, site[i]->calls, true, err));
     }
     return RL_OK;
 }
@@ -271,8 +244,8 @@ static enum rl_status resolve_conditional(struct resolver *r, struct rl_error *e
         rl_tally_find(r->tally, site->module, site->target, &callee, &loop);
         uint64_t calls = callee == RL_TALLY_NONE ? 0 : r->entries[callee];
         if (calls)
-            RL_TRY(
-                add_call(r, site, callee, calls < site->calls ? calls : site->calls, false, err));
+            RL_TRY(calls_add_call(r, site, callee, calls < site->calls ? calls : site->calls, false,
+                                  err));
     }
     return RL_OK;
 }
@@ -292,7 +265,7 @@ static enum rl_status resolve_outlined(struct resolver *r, struct rl_error *err)
             struct call_site site = {.caller = i, .calls = r->entries[body]};
             if (other->module == unit->module &&
                 !strncmp(other->kernel.name, unit->kernel.name, n) && !other->kernel.name[n])
-                RL_TRY(add_call(r, &site, body, site.calls, true, err));
+                RL_TRY(calls_add_call(r, &site, body, site.calls, true, err));
         }
     }
     return RL_OK;
@@ -329,7 +302,7 @@ static int compare_pointers(const void *a, const void *b)
 
 static bool same_group(const struct call_site *a, const struct call_site *b)
 {
-    return a->import && b->import && !strcmp(a->import, b->import) && a->module == b->module;
+    return a->import && b->import && !strcmp(a->import, b->import) && a->lands == b->lands;
 }
 
 static int compare_groups(const void *a, const void *b)
@@ -347,7 +320,7 @@ static void group_pointers(const struct resolver *r, struct call_site **site, si
     for (size_t i = 0; i < n; i += ret->of[ret->n++].n) {
         struct group *g = &ret->of[ret->n];
         *g = (struct group){.site = site + i,
-                            .module = site[i]->import ? site[i]->module : RL_TALLY_NONE};
+                            .module = site[i]->import ? site[i]->lands : RL_TALLY_NONE};
         do
             g->calls += site[i + g->n++]->calls;
         while (i + g->n < n && same_group(site[i], site[i + g->n]));
@@ -381,7 +354,7 @@ static enum rl_status take_calls(struct resolver *r, struct groups *groups, stru
         uint64_t calls = from->site[i]->calls < left ? from->site[i]->calls : left;
         left -= calls;
         if (calls)
-            RL_TRY(add_call(r, from->site[i], callee, calls, is_exact, err));
+            RL_TRY(calls_add_call(r, from->site[i], callee, calls, is_exact, err));
     }
     return RL_OK;
 }
@@ -429,6 +402,8 @@ static enum rl_status resolve_pointers(struct resolver *r, struct rl_error *err)
         group_pointers(r, site, n, &groups);
         status = match_groups(r, &groups, order, err);
     }
+    if (!status)
+        status = calls_resolve_first(r, err);
     for (size_t i = 0; i < n && !status; i++)
         r->tally->unit[site[i]->caller].unknown_callees += (double)site[i]->calls;
     free(site);

@@ -1,9 +1,9 @@
 /* Who called whom, and how often: call sites of counted code, and where they led.
  *
  * A call or jump to a fixed place is exact. A stub or pointer that the dynamic linker filled in
- * leads to the function of that name. Where other pointers led was not recorded: a function that
- * was entered more often than all other pointers were called is where the remaining one led. What
- * cannot be told so stays unknown. */
+ * leads to the function of that name. Of other pointers it is known who called a function first
+ * through one: what no other call of that function explains is taken for calls of that site, an
+ * estimate; exact where no other pointer was called often enough. What is left stays unknown. */
 #ifndef RL_PROFILE_CALLS_H
 #define RL_PROFILE_CALLS_H
 

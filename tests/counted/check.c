@@ -1,8 +1,9 @@
 /* Runs a program under the counting engine and compares the FLOP of its functions with what the
  * program itself says they are: lines "function<tab>precision<tab>FLOP" on its standard output.
- * The precision "total" stands for all FLOP of a function and what it called, "load" and "store"
- * for its bytes, of which none may be missing. The function "*" stands for all code of the
- * program's own file; other functions are left out for programs whose name ends in "stripped".
+ * The precision "total" stands for all FLOP of a function and what it called, "estimate" likewise,
+ * "load" and "store" for its bytes, of which none may be missing. The function "*" stands for all
+ * code of the program's own file; other functions are left out for programs whose name ends in
+ * "stripped".
  *
  * usage: check ENGINE LAUNCHER|- PROGRAM [ARGUMENT…]
  * LAUNCHER puts the engine into programs without a dynamic loader; "-": it is preloaded.
@@ -78,11 +79,11 @@ static bool is_own(const struct rl_tally *tally, const struct rl_tally_unit *uni
     return !strcmp(tally->module[unit->module].path, program);
 }
 
-static double total_of(const struct rl_tally *tally, const char *function)
+static double total_of(const struct rl_tally *tally, const char *function, enum rl_source source)
 {
     for (size_t i = 0; i < tally->n_function; i++) {
         const struct rl_kernel *kernel = &tally->unit[i].kernel;
-        if (!strcmp(kernel->name, function) && kernel->total_flop.source == RL_SOURCE_COUNTED)
+        if (!strcmp(kernel->name, function) && kernel->total_flop.source == source)
             return kernel->total_flop.value;
     }
     return -1;
@@ -120,8 +121,10 @@ static double found_of(const struct rl_tally *tally, const char *program, const 
     bool stored = !strcmp(precision, "store");
     if (stored || !strcmp(precision, "load"))
         return bytes_of(tally, function, stored);
+    if (!strcmp(precision, "estimate"))
+        return total_of(tally, function, RL_SOURCE_MODELLED);
     return strcmp(precision, "total") ? flop_of(tally, program, function, precision)
-                                      : total_of(tally, function);
+                                      : total_of(tally, function, RL_SOURCE_COUNTED);
 }
 
 static int compare(const struct rl_tally *tally, const char *program, const char *output)

@@ -162,6 +162,8 @@ static void sum(const bool *is_object, const char *prefix)
     }
     for (uint32_t c = 0; c < used(RLE_SECTION_CORRECTIONS); c++) {
         const struct rle_result_correction *correction = record(RLE_SECTION_CORRECTIONS, c);
+        if (correction->kind != RLE_CORRECTION_LEFT)
+            continue;
         const struct rle_result_fragment *fragment =
             record(RLE_SECTION_FRAGMENTS, correction->fragment);
         int64_t times = counter(correction->counter);

@@ -162,16 +162,37 @@ static void remember(struct rle_thread *thread, const struct rle_fragment *fragm
     hash[(pc + (pc >> 16 & 0xFFFF)) & (RLE_HASH_ENTRIES - 1)] = (uint64_t)fragment;
 }
 
+/* Who called this place first? What stands on the stack is an address behind a call, if a call led
+ * here; readers see whether there is one. Under the lock. */
+static void note_first_call(struct rle_thread *thread, uint64_t behind, uint64_t pc)
+{
+    if (!behind || rle_engine.options.mode == RLE_MODE_TRANSLATE ||
+        !rle_result_room(RLE_SECTION_CORRECTIONS) || rle_result_counters_left() <= 2)
+        return;
+    struct rle_result_correction *r = rle_result_append(RLE_SECTION_CORRECTIONS);
+    uint32_t counter = rle_result_new_counter();
+    uint64_t *counters = (uint64_t *)((char *)thread + RLE_TB_COUNTERS);
+    counters[counter] += behind;
+    counters[rle_result_new_counter()] += pc;
+    *r = (struct rle_result_correction){RLE_NONE, 0, counter, RLE_CORRECTION_FIRST_CALL};
+    rle_result_commit(RLE_SECTION_CORRECTIONS);
+}
+
 static void dispatch_indirect(struct rle_thread *thread, enum rle_via via)
 {
     uint64_t pc = thread->next_pc;
+    uint64_t top = 0; /* of the stack */
     if (rle_control.detaching) {
         rle_dispatch_next(thread);
         return;
     }
+    if (via == RLE_VIA_JUMP)
+        rle_copy_guarded(&top, (void *)thread->reg[RLE_RSP], sizeof(top));
     rle_lock(&rle_engine.lock);
     struct rle_fragment *f = obtain(pc, via);
     uint64_t entry = f && rle_branch_table_free(pc, via) ? rle_verifying_entry(f, via) : 0;
+    if (entry && via == RLE_VIA_JUMP)
+        note_first_call(thread, top, pc);
     if (entry)
         rle_branch_table_set(pc, via, entry);
     else if (f)

@@ -16,10 +16,11 @@
  * and every instruction of a block executes as often as the block, but for the corrections: a
  * correction's counter says how often the fragment was left *before* its instruction `insn`
  * (signals and faults do that): instructions insn, insn+1, ... to the end of the fragment each
- * executed that many times less. A correction of the other kind says how many repetitions a string
- * instruction did in all its executions; one that a signal interrupts counts anew what was left of
- * it. The same code may belong to several fragments (and fragments to
- * code that was later unloaded or rewritten); totals per instruction are sums over all fragments.
+ * executed that many times less. Corrections of other kinds say how many repetitions a string
+ * instruction did in all its executions (one that a signal interrupts counts anew what was left of
+ * it), or who called a place through a pointer first. The same code may belong to several fragments
+ * (and fragments to code that was later unloaded or rewritten); totals per instruction are sums
+ * over all fragments.
  *
  * Counters live in *extents*, one array of 64-bit counters per thread slot and region; counter i of
  * an extent is at `extent.offset + 8*i`. Sum over extents, modulo 2^64, for totals. Extents of a
@@ -134,6 +135,9 @@ struct rle_result_block {
 enum rle_correction_kind {
     RLE_CORRECTION_LEFT = 0,    /**< times the fragment was left before the instruction */
     RLE_CORRECTION_REPEATS = 1, /**< repetitions of the instruction */
+    /** No count, and of no fragment: this counter holds the address behind a call through a
+     * pointer, the next one where it led, when the place was first gone to through any pointer. */
+    RLE_CORRECTION_FIRST_CALL = 2,
 };
 
 struct rle_result_correction {
