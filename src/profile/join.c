@@ -1,5 +1,6 @@
 #include "base/array.h"
 #include "base/error.h"
+#include "base/stack.h"
 #include "count/engine/options.h"
 #include "profile/images.h"
 #include "profile/place.h"
@@ -557,13 +558,12 @@ static enum rl_status join_units(struct join *j, struct rl_error *err)
     return RL_OK;
 }
 
-enum rl_status rl_profile_join(const struct rl_profile_inputs *inputs,
-                               const struct rl_profile_options *options, struct rl_profile *profile,
-                               struct rl_error *err)
+static enum rl_status run_join(void *context, struct rl_error *err)
 {
-    struct join j = {.inputs = inputs, .options = options, .profile = profile};
-    if (!inputs->n_samples)
-        return rl_fail(err, RL_EINVAL, "no run to make a profile from");
+    struct join j = *(const struct join *)context;
+    const struct rl_profile_inputs *inputs = j.inputs;
+    const struct rl_profile_options *options = j.options;
+    struct rl_profile *profile = j.profile;
     RL_TRY(place_new(inputs->tally, NULL, &j.places, err));
     enum rl_status status = add_program(&j, err);
     if (status == RL_OK)
@@ -585,4 +585,14 @@ enum rl_status rl_profile_join(const struct rl_profile_inputs *inputs,
     free(j.total);
     place_release(&j.places);
     return status;
+}
+
+enum rl_status rl_profile_join(const struct rl_profile_inputs *inputs,
+                               const struct rl_profile_options *options, struct rl_profile *profile,
+                               struct rl_error *err)
+{
+    struct join j = {.inputs = inputs, .options = options, .profile = profile};
+    if (!inputs->n_samples)
+        return rl_fail(err, RL_EINVAL, "no run to make a profile from");
+    return rl_run_with_stack(run_join, &j, err);
 }

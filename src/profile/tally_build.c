@@ -1,5 +1,6 @@
 #include "base/array.h"
 #include "base/error.h"
+#include "base/stack.h"
 #include "count/engine/options.h"
 #include "count/engine/result_format.h"
 #include "decode/chain.h"
@@ -390,38 +391,6 @@ static enum rl_status append_loops(struct builder *b, struct rl_error *err)
     return RL_OK;
 }
 
-/* --- callees --- */
-
-static enum rl_status set_totals(struct rl_tally *tally, const struct totals_sum *sum,
-                                 struct rl_error *err)
-{
-    for (size_t i = 0; i < tally->n_function; i++) {
-        struct rl_kernel *kernel = &tally->unit[i].kernel;
-        if (sum[i].is_known)
-            kernel->total_flop =
-                rl_value(sum[i].value, sum[i].is_exact ? RL_SOURCE_COUNTED : RL_SOURCE_MODELLED, 0);
-        else
-            RL_TRY(rl_missing_add(&kernel->missing, "total", RL_TALLY_WHY_NO_TOTAL, err));
-    }
-    return RL_OK;
-}
-
-static enum rl_status tally_totals(struct rl_tally *tally, struct rl_error *err)
-{
-    double *self = calloc(tally->n_function + 1, sizeof *self);
-    struct totals_sum *sum = calloc(tally->n_function + 1, sizeof *sum);
-    enum rl_status status = self && sum ? RL_OK : no_memory(err);
-    for (size_t i = 0; !status && i < tally->n_function; i++)
-        self[i] = rl_kernel_flop(&tally->unit[i].kernel).value;
-    if (!status)
-        status = totals_sum(tally, self, sum, err);
-    if (!status)
-        status = set_totals(tally, sum, err);
-    free(self);
-    free(sum);
-    return status;
-}
-
 /* --- regions --- */
 
 /* Whether region `inner` is `outer` or lies in it. */
@@ -659,21 +628,30 @@ static enum rl_status finish(struct builder *b, struct rl_error *err)
     return sums_fill(&b->program, &b->tally->program, err);
 }
 
-static enum rl_status build(struct builder *b, const char *const *file, size_t n_file,
-                            const char *debug_dir, const struct rl_tally_traffic *traffic,
-                            struct rl_error *err)
+/** What a tally is to be made from. */
+struct order {
+    const char *const *file;
+    size_t n_file;
+    const char *debug_dir;
+    const struct rl_tally_traffic *traffic;
+    struct builder *builder;
+};
+
+static enum rl_status build(void *context, struct rl_error *err)
 {
-    RL_TRY(code_load(file, n_file, b->only, debug_dir, b->tally, &b->code, err));
+    const struct order *o = context;
+    struct builder *b = o->builder;
+    RL_TRY(code_load(o->file, o->n_file, b->only, o->debug_dir, b->tally, &b->code, err));
     RL_TRY(tally_images_find(b->tally, &b->code, err));
     RL_TRY(tally_functions(b, err));
     RL_TRY(append_loops(b, err));
     RL_TRY(calls_resolve(&b->calls, &b->code, b->tally, err));
-    RL_TRY(tally_totals(b->tally, err));
+    RL_TRY(totals_fill_flop(b->tally, err));
     RL_TRY(tally_regions(b, err));
     RL_TRY(tally_images_sum(b->tally, &b->code, err));
     RL_TRY(finish(b, err));
-    if (traffic)
-        RL_TRY(tally_traffic_add(b->tally, &b->code, traffic, err));
+    if (o->traffic)
+        RL_TRY(tally_traffic_add(b->tally, &b->code, o->traffic, err));
     return tally_loader_forget(b->tally, &b->code, err);
 }
 
@@ -681,13 +659,12 @@ enum rl_status rl_tally_build(const char *const *file, size_t n_file,
                               const struct rl_tally_options *options, struct rl_tally *ret,
                               struct rl_error *err)
 {
+    static const struct rl_tally_options defaults = {.loops = true};
+    const struct rl_tally_options *o = options ? options : &defaults;
     struct rl_tally tally = {0};
-    struct builder b = {.tally = &tally,
-                        .loops = options ? options->loops : true,
-                        .lines = options && options->lines,
-                        .only = options ? options->only : NULL};
-    enum rl_status status = build(&b, file, n_file, options ? options->debug_dir : NULL,
-                                  options ? options->traffic : NULL, err);
+    struct builder b = {.tally = &tally, .loops = o->loops, .lines = o->lines, .only = o->only};
+    struct order order = {file, n_file, o->debug_dir, o->traffic, &b};
+    enum rl_status status = rl_run_with_stack(build, &order, err);
     for (size_t i = 0; i < b.n_loop; i++)
         rl_kernel_release(&b.loop[i].kernel);
     free(b.loop);

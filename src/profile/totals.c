@@ -370,3 +370,33 @@ enum rl_status totals_sum(const struct rl_tally *tally, const double *self,
     release(&g);
     return status;
 }
+
+static enum rl_status set_totals(struct rl_tally *tally, const struct totals_sum *sum,
+                                 struct rl_error *err)
+{
+    for (size_t i = 0; i < tally->n_function; i++) {
+        struct rl_kernel *kernel = &tally->unit[i].kernel;
+        if (sum[i].is_known)
+            kernel->total_flop =
+                rl_value(sum[i].value, sum[i].is_exact ? RL_SOURCE_COUNTED : RL_SOURCE_MODELLED, 0);
+        else
+            RL_TRY(rl_missing_add(&kernel->missing, "total", RL_TALLY_WHY_NO_TOTAL, err));
+    }
+    return RL_OK;
+}
+
+enum rl_status totals_fill_flop(struct rl_tally *tally, struct rl_error *err)
+{
+    double *self = calloc(tally->n_function + 1, sizeof *self);
+    struct totals_sum *sum = calloc(tally->n_function + 1, sizeof *sum);
+    enum rl_status status = self && sum ? RL_OK : no_memory(err);
+    for (size_t i = 0; !status && i < tally->n_function; i++)
+        self[i] = rl_kernel_flop(&tally->unit[i].kernel).value;
+    if (!status)
+        status = totals_sum(tally, self, sum, err);
+    if (!status)
+        status = set_totals(tally, sum, err);
+    free(self);
+    free(sum);
+    return status;
+}

@@ -25,4 +25,7 @@ struct totals_sum {
 enum rl_status totals_sum(const struct rl_tally *tally, const double *self,
                           struct totals_sum *ret_sum, struct rl_error *err);
 
+/** Set total_flop of all functions of a tally, or say why there is none. */
+enum rl_status totals_fill_flop(struct rl_tally *tally, struct rl_error *err);
+
 #endif
