@@ -111,6 +111,14 @@ static enum rl_status note_bursts(struct session *s, struct rl_error *err)
                           err);
 }
 
+/* Who called whom in a burst is not who called whom in between. */
+static void forget_calls(struct rl_tally *tally)
+{
+    tally->n_call = 0;
+    for (size_t i = 0; i < tally->n_function; i++)
+        tally->unit[i].kernel.total_flop = (struct rl_value){0};
+}
+
 static enum rl_status read_bursts(struct session *s, struct rl_error *err)
 {
     struct rl_tally_options options = {.loops = s->options->loops};
@@ -126,6 +134,7 @@ static enum rl_status read_bursts(struct session *s, struct rl_error *err)
     const char *file = s->bursts.file;
     RL_TRY(rl_tally_build(&file, 1, &options, &s->tally, err));
     s->has_tally = true;
+    forget_calls(&s->tally);
     for (size_t i = 0; i < s->tally.n_note; i++)
         RL_TRY(rl_profile_note(&s->profile, err, "%s", s->tally.note[i]));
     return note_bursts(s, err);
@@ -136,6 +145,7 @@ static void mark_mix(struct rl_profile *profile)
 {
     for (size_t i = 0; i < profile->n_kernel; i++) {
         struct rl_kernel *k = &profile->kernel[i];
+        k->total_time_s = (struct rl_value){0};
         k->is_mix = k->n_ops || k->n_traffic || rl_known(k->flop);
         if (!k->is_mix)
             continue;

@@ -17,3 +17,4 @@ tr -d ' \n' <p.json | sed 's/{"name":/\n&/g' | grep '"name":"ratio_loop","kind":
     sed 's/.*"value"://' | awk '{ v[NR] = $1 } END { print NR, (v[1] > 1000 && v[1] / v[2] > 0.999 && v[1] / v[2] < 1.001) }'
 grep -c '"calls"' p.json || true
 grep -o 'counted in [1-9][0-9]* bursts*' p.json | sed 's/[0-9][0-9]* bursts*/N bursts/'
+grep -c '"total_' p.json || true # who called whom in a burst is not who called whom in between
