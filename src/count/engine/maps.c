@@ -14,9 +14,16 @@ enum {
 };
 
 #define HOLE_ALIGN  (2ul << 20)
-#define GROWS_UP    (16ul << 20)  /* left free above a mapping: heaps grow into it */
-#define GROWS_DOWN  (136ul << 20) /* left free below a mapping: stacks grow into it */
 #define LOWEST_HOLE 0x10000ul
+
+/** What a hole leaves free of what it is in. */
+struct margin {
+    uint64_t above; /* a mapping: heaps grow into it */
+    uint64_t below; /* a mapping: stacks grow into it */
+};
+
+/* The second one where the first finds nothing: better than no room at all. */
+static const struct margin margins[] = {{16ul << 20, 136ul << 20}, {2ul << 20, 2ul << 20}};
 
 struct line {
     uint64_t low, high, offset, device, inode;
@@ -208,26 +215,27 @@ static uint64_t distance(uint64_t a, uint64_t b)
 }
 
 /* Where in the hole [low, high) to go for being near `address`; 0 if it is too small. */
-static uint64_t place(uint64_t low, uint64_t high, uint64_t address, uint64_t bytes)
+static uint64_t place(uint64_t low, uint64_t high, uint64_t address, uint64_t bytes,
+                      const struct margin *free)
 {
-    if (high < low || high - low < GROWS_UP + bytes + GROWS_DOWN + HOLE_ALIGN)
+    if (high < low || high - low < free->above + bytes + free->below + HOLE_ALIGN)
         return 0;
     if (low >= address) { /* above: at its lower end, but leave room to grow */
-        uint64_t at = low + GROWS_DOWN;
-        if (at + bytes + GROWS_UP > high)
-            at = high - GROWS_UP - bytes;
+        uint64_t at = low + free->below;
+        if (at + bytes + free->above > high)
+            at = high - free->above - bytes;
         return at & ~(HOLE_ALIGN - 1);
     }
-    return (high - bytes - GROWS_DOWN) & ~(HOLE_ALIGN - 1);
+    return (high - bytes - free->below) & ~(HOLE_ALIGN - 1);
 }
 
-uint64_t rle_find_hole(uint64_t address, uint64_t bytes, uint64_t reach)
+static uint64_t find_hole(const char *at, uint64_t address, uint64_t bytes, uint64_t reach,
+                          const struct margin *free)
 {
-    const char *at = read_maps();
     uint64_t previous = LOWEST_HOLE, best = 0, best_distance = reach;
     struct line line;
     while (read_line(&at, &line)) {
-        uint64_t hole = place(previous, line.low, address, bytes);
+        uint64_t hole = place(previous, line.low, address, bytes, free);
         uint64_t far = hole ? distance(hole < address ? hole : hole + bytes, address) : 0;
         if (hole && far < best_distance) {
             best_distance = far;
@@ -236,4 +244,13 @@ uint64_t rle_find_hole(uint64_t address, uint64_t bytes, uint64_t reach)
         previous = line.high;
     }
     return best;
+}
+
+uint64_t rle_find_hole(uint64_t address, uint64_t bytes, uint64_t reach)
+{
+    const char *maps = read_maps();
+    uint64_t hole = 0;
+    for (unsigned i = 0; !hole && i < sizeof(margins) / sizeof(*margins); i++)
+        hole = find_hole(maps, address, bytes, reach, &margins[i]);
+    return hole;
 }

@@ -29,7 +29,8 @@ uint32_t rle_regions_generation(void);
 
 /**
  * A hole in the address space for `bytes`, as near to `address` as possible but within `reach` of
- * it on either side (both ends of the hole), clear of places that grow: heap, stacks.
+ * it on either side (both ends of the hole), clear of places that grow (heap, stacks) unless
+ * nothing else is left.
  *
  * @return its 2 MiB-aligned start; 0 if there is none.
  */

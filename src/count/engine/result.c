@@ -105,8 +105,8 @@ static long map_tables(int fd, uint64_t bytes)
     long error = has_space(fd) ? grow(fd, bytes) : -ENOSPC;
     if (rle_is_error(error))
         return error;
-    return rle_sys6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-                    fd, 0);
+    return rle_sys6(SYS_mmap, (long)rle_far_from_code(bytes), (long)bytes, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_NORESERVE, fd, 0);
 }
 
 static void begin(struct rle_result_header *h, uint32_t mode, int pid, uint32_t sequence)

@@ -12,6 +12,12 @@ enum { WORTH_STARTING = 192 };
 
 enum { OWN_FAILURE = 125, MESSAGE_MAX = 256, STDERR = 2 };
 
+/* Between what is mapped low (programs, heaps) and what the kernel places high (libraries, stacks).
+ */
+#define FAR_BEGIN 0x280000000000ul
+#define FAR_BYTES (8ul << 40)
+#define FAR_ALIGN (1ul << 20)
+
 /* The compiler may emit calls to these two for plain assignments. */
 void *memset(void *to, int value, size_t n);
 void *memcpy(void *restrict to, const void *restrict from, size_t n);
@@ -71,9 +77,17 @@ size_t rle_length(const char *text)
     return n;
 }
 
+uint64_t rle_far_from_code(size_t bytes)
+{
+    static uint64_t used;
+    uint64_t room = (bytes + FAR_ALIGN - 1) / FAR_ALIGN * FAR_ALIGN;
+    return FAR_BEGIN + __atomic_fetch_add(&used, room, __ATOMIC_RELAXED) % FAR_BYTES;
+}
+
 void *rle_map(size_t bytes)
 {
-    long at = rle_sys6(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
+    uint64_t hint = bytes >= FAR_ALIGN ? rle_far_from_code(bytes) : 0;
+    long at = rle_sys6(SYS_mmap, (long)hint, (long)bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return rle_is_error(at) ? NULL : (void *)at;
 }

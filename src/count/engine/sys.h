@@ -38,6 +38,10 @@ static inline bool rle_is_error(long result)
     return (unsigned long)result >= -4095ul;
 }
 
+/** Where `bytes` of address space may be asked for (as a hint, not MAP_FIXED) such that the
+ * neighbourhood of code, where the kernel puts what has no address, stays free for translations. */
+uint64_t rle_far_from_code(size_t bytes);
+
 /** Private zeroed memory, not charged until touched; NULL if there is none. */
 void *rle_map(size_t bytes);
 

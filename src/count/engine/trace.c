@@ -43,7 +43,8 @@ static long open_channel(void)
 
 static long map_shared(uint64_t at, uint64_t bytes, long fd, uint64_t offset)
 {
-    return rle_sys6(SYS_mmap, (long)at, (long)bytes, PROT_READ | PROT_WRITE,
+    uint64_t hint = at ? at : rle_far_from_code(bytes);
+    return rle_sys6(SYS_mmap, (long)hint, (long)bytes, PROT_READ | PROT_WRITE,
                     MAP_SHARED | (at ? MAP_FIXED : 0), fd, (long)offset);
 }
 
@@ -115,7 +116,7 @@ static void leave_process(void)
 
 static uint64_t space_for_ring(void)
 {
-    long at = rle_sys6(SYS_mmap, 0, RING_SPACE, PROT_NONE,
+    long at = rle_sys6(SYS_mmap, (long)rle_far_from_code(RING_SPACE), RING_SPACE, PROT_NONE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (rle_is_error(at))
         rle_die("no address space for a thread's trace", 0);
