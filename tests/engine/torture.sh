@@ -1,17 +1,17 @@
 #!/bin/sh
-# Each command of a list, natively and under the counting engine: same output, same exit status.
-#   torture.sh ENGINE LIST [WORK]
-# With LAUNCHER set, commands are started by it rather than with the engine preloaded.
-# A line of LIST is a shell command; those whose first word is not installed are passed over. Lines run
-# in a directory of their own with the inputs made below; `#` begins a comment.
+# Each command of a list, natively and under the counting engine: same output, same exit status, and counted to its
+# end.
+#   torture.sh ROOFLINE LIST [MODE [WORK]]
+# MODE as of `roofline count`: count (default), translate, traffic, full; launcher: count, started by the launcher.
+# A line of LIST is a shell command; `#` begins a comment. Lines run in a directory of their own with the inputs made
+# below. A line is skipped if its first word is not installed; `[a b] command` names what is needed instead, `numpy`
+# and `partly` being special: a $PYTHON that has it; code is expected that the engine leaves uncounted.
 set -u
-engine=$1 list=$(realpath "$2")
-results=$(mktemp -d /dev/shm/rl-torture.XXXXXX 2>/dev/null || mktemp -d) || exit 2
+roofline=$1 list=$(realpath "$2") mode=${3:-count}
 scratch=$(mktemp -d) || exit 2 # not in /dev/shm, where containers allow no programs
-work=${3:-$scratch}
-trap 'rm -rf "$results" "$scratch"' EXIT
-. "$(dirname "$0")/plain.sh"
-engine=$(plain_engine "$engine" "$results")
+work=${4:-$scratch}
+trap 'rm -rf "$scratch"' EXIT
+unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE 2> /dev/null
 mkdir -p "$work" && cd "$work" || exit 2
 seq 1 20000 | sed 's/$/ the quick brown fox jumps over the lazy dog/' > text
 head -c 300000 "$(command -v sh)" > binary
@@ -85,30 +85,69 @@ printf 'for {set i 0} {$i < 50000} {incr i} { set a([expr {$i %% 97}]) $i }\nput
 printf 'all: %s\n%%.x:\n\t@expr 1 + 1 > /dev/null\n' "$(seq -s ' ' -f '%g.x' 60)" > forks.mk
 cc -g -O0 -o small_g small.c 2> /dev/null
 RLE_REPOSITORY=${RLE_REPOSITORY:-$(cd "$(dirname "$list")/../.." && pwd)}
-export RLE_REPOSITORY
-passed=0 failed=0 absent=0
+PROGRAMS=$RLE_REPOSITORY/tests/engine/torture
+PYTHON=
+for python in python3 /usr/bin/python3; do
+    [ -n "$PYTHON" ] || ! "$python" -c 'import numpy' 2> /dev/null || PYTHON=$python
+done
+export RLE_REPOSITORY PROGRAMS PYTHON
+how="-m $mode"
+[ "$mode" != launcher ] || how=--launcher
+
+# What LINE needs that is not there.
+missing_for() {
+    case $1 in
+    '['*) needs=${1%%]*}; needs=${needs#?} ;;
+    *) needs=${1%% *} ;;
+    esac
+    for word in $needs; do
+        case $word in
+        partly) ;;
+        numpy) [ -n "$PYTHON" ] || echo numpy ;;
+        *) command -v "$word" > /dev/null 2>&1 || echo "$word" ;;
+        esac
+    done
+}
+
+# What the numbers of a run say against it.
+uncounted() {
+    case $line in '[partly'*) return ;; esac
+    awk '
+        $1 == "images" && ($2 == "detached" || $2 == "failed") { bad = 1 }
+        $1 == "problem" || ($1 == "lost" || $1 == "malformed" || $1 == "uncounted_blocks") && $2 > 0 { print; bad = 1 }
+        $1 == "uncounted" && $3 != 5 { print }
+        $1 == "message" { print }
+        $1 == "instructions" { some = $2 > 0 }
+        END { if (!some) print "nothing was counted"; exit bad || !some }' numbers > complaints
+    [ $? -eq 0 ] || [ "$mode" = translate ] || cat complaints
+}
+
+passed=0 failed=0 skipped=0 absent=
 while IFS= read -r line; do
-    case $line in ''|'#'*) continue ;; esac
-    word=${line%% *}
-    case $word in timeout|env|cd) word=$(printf '%s' "$line" | awk '{print $3}') ;; esac
-    command -v "$word" >/dev/null 2>&1 || { absent=$((absent + 1)); continue; }
-    timeout 120 sh -c "$line" > native.out 2> native.err < /dev/null; native=$?
-    options=${RLE_TORTURE_OPTIONS:-}output=$results/r
-    if [ -n "${LAUNCHER:-}" ]; then
-        timeout 300 "$LAUNCHER" "$engine" "$options" sh sh -c "$line"
-    else
-        timeout 300 env LD_PRELOAD="$engine" ROOFLINE_ENGINE="$options" sh -c "$line"
-    fi > engine.out 2> engine.err < /dev/null; counted=$?
-    rm -f "$results"/r.*
-    if [ $native -eq $counted ] && cmp -s native.out engine.out; then
+    case $line in '' | '#'*) continue ;; esac
+    missing=$(missing_for "$line")
+    if [ -n "$missing" ]; then
+        skipped=$((skipped + 1)) absent="$absent $missing"
+        continue
+    fi
+    case $line in '['*) command=${line#*] } ;; *) command=$line ;; esac
+    timeout 120 sh -c "$command" > native.out 2> native.err < /dev/null; native=$?
+    rm -f numbers
+    timeout 600 "$roofline" count $how -o numbers -- sh -c "$command" > engine.out 2> engine.err < /dev/null; counted=$?
+    complaint=
+    [ $native -eq $counted ] || complaint="native status $native, under the engine $counted"
+    cmp -s native.out engine.out || complaint="$complaint; other output"
+    [ ! -s numbers ] || complaint="$complaint$(uncounted)"
+    if [ -z "$complaint" ]; then
         passed=$((passed + 1))
     else
         failed=$((failed + 1))
-        echo "FAILED: $line"
-        echo "  native status $native, under the engine $counted"
+        echo "FAILED: $command"
+        echo "  $complaint"
         diff native.out engine.out | head -5 | sed 's/^/  /'
         head -5 engine.err | sed 's/^/  stderr: /'
     fi
 done < "$list"
-echo "$passed alike, $failed different, $absent not installed"
+echo "$passed alike, $failed different, $skipped skipped"
+[ -z "$absent" ] || echo "not installed:" $(printf '%s\n' $absent | sort -u)
 [ $failed -eq 0 ]
