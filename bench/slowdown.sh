@@ -64,7 +64,7 @@ run_case() {
 build() {
     sources=$source/tests/engine/programs
     "$cc" -O3 -march=haswell -o "$folder/numeric" "$sources/numeric.c"
-    "$cc" -O3 -march=haswell -pthread -o "$folder/threads" "$source/bench/two_threads.c"
+    "$cc" -O3 -march=haswell -pthread -o "$folder/threads" "$source/bench/threads.c"
     if ! "$cc" -O2 -o "$folder/blas" "$source/bench/blas.c" -ldl || ! "$folder/blas" 8 1 >/dev/null 2>&1; then
         rm -f "$folder/blas"
         echo "OpenBLAS is not installed: without it"

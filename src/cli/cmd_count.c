@@ -23,6 +23,7 @@
 
 struct count {
     const char *mode, *output;
+    const char *module; /* ending of the path of the module that is counted; NULL: all */
     bool launch;
     FILE *out;
 };
@@ -64,19 +65,32 @@ static void print_image(FILE *out, const struct rl_result *image)
                 image->uncounted[i].reason, image->uncounted[i].detail);
 }
 
-static enum rl_status add_image(FILE *out, const char *path, struct totals *totals,
+static bool is_wanted(const struct rl_result *image, const struct rl_result_piece *piece,
+                      const char *module)
+{
+    if (!module)
+        return true;
+    const char *path =
+        piece->module == RL_RESULT_NO_MODULE ? "" : image->modules[piece->module].path;
+    size_t have = strlen(path);
+    size_t want = strlen(module);
+    return have >= want && !strcmp(path + have - want, module);
+}
+
+static enum rl_status add_image(const struct count *o, const char *path, struct totals *totals,
                                 struct rl_error *err)
 {
     struct rl_result image;
     RL_TRY(rl_result_read(path, &image, err));
     enum rl_status status = RL_OK;
     for (size_t i = 0; status == RL_OK && i < image.n_pieces; i++)
-        status = add_piece(&totals->sums, &image.pieces[i], err);
+        if (is_wanted(&image, &image.pieces[i], o->module))
+            status = add_piece(&totals->sums, &image.pieces[i], err);
     totals->threads += image.n_threads;
     totals->translated += image.translated_insns;
     totals->uncounted_blocks += image.uncounted_blocks;
     totals->in_state[image.state <= RLE_STATE_FAILED ? image.state : 0]++;
-    print_image(out, &image);
+    print_image(o->out, &image);
     rl_result_release(&image);
     return status;
 }
@@ -158,7 +172,7 @@ static enum rl_status print_counts(const struct count *o, const struct counting 
             c->cpu_s, own_cpu_s());
     enum rl_status status = RL_OK;
     for (size_t i = 0; status == RL_OK && i < c->n_file; i++)
-        status = add_image(o->out, c->file[i], &totals, err);
+        status = add_image(o, c->file[i], &totals, err);
     if (status == RL_OK)
         status = print_totals(o->out, &totals, err);
     sums_release(&totals.sums);
@@ -257,6 +271,8 @@ static int run(const struct rl_command *self, int argc, char **argv)
         {RL_OPT_STRING, "mode", 'm', "MODE", "native, translate, count, traffic or full", &o.mode,
          0, 0},
         {RL_OPT_STRING, "output", 'o', "FILE", "write the numbers there", &o.output, 0, 0},
+        {RL_OPT_STRING, "module", 0, "ENDING", "sum what ran in files whose path ends so",
+         &o.module, 0, 0},
         {RL_OPT_FLAG, "launcher", 0, NULL, "start by the launcher, not by preloading", &o.launch, 0,
          0},
     };
