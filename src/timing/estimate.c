@@ -1,0 +1,203 @@
+/* What samples amount to: the estimates of jobs, and what the run saw of clock and contention. */
+#include "timing/sample_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Of many samples the best twentieth counts, so that their number does not select clock errors. */
+enum { TOP_SHARE = 20 };
+static const double clock_quantile = 0.75; /* readings are more often too low than too high */
+static const double clean_share = 0.95;
+
+/* Rates of one job over its kept samples: joint rates of all ranks, or one rank's own. */
+struct series {
+    double *rate;      /* [n] loops a second */
+    double *per_cycle; /* [n] loops a cycle */
+    double *clock_hz;  /* [n] */
+    size_t n;
+    size_t rejected;
+};
+
+static void series_release(struct series *x)
+{
+    free(x->rate);
+    free(x->per_cycle);
+    free(x->clock_hz);
+}
+
+static bool series_alloc(struct series *x, size_t n)
+{
+    *x = (struct series){.rate = malloc((n + 1) * sizeof *x->rate),
+                         .per_cycle = malloc((n + 1) * sizeof *x->per_cycle),
+                         .clock_hz = malloc((n + 1) * sizeof *x->clock_hz)};
+    if (x->rate && x->per_cycle && x->clock_hz)
+        return true;
+    series_release(x);
+    return false;
+}
+
+/* Ranks from..to taken together: a sample is as slow as its slowest rank and as clean as its most
+ * disturbed one. */
+static void series_fill(struct series *x, const struct rl_sampler *s, unsigned j, unsigned from,
+                        unsigned to, bool keep_disturbed)
+{
+    x->n = x->rejected = 0;
+    for (unsigned i = 0; i < s->repeats[j]; i++) {
+        double loop_s = 0;
+        double clock_hz = 0;
+        bool clean = true;
+        for (unsigned k = from; k < to; k++) {
+            const struct rl_sample *sample =
+                &s->rank[k].sample[(size_t)j * s->how->max_repeats + i];
+            double seconds = fabs(sample->loop_s);
+            bool steady = s->job[j].shared || sample->clock_hz > 0;
+            clean = clean && steady && sample->loop_s > 0;
+            loop_s = seconds > loop_s ? seconds : loop_s;
+            clock_hz += fabs(sample->clock_hz) / (to - from);
+        }
+        if (!clean)
+            x->rejected++;
+        if ((!clean && !keep_disturbed) || loop_s <= 0 || clock_hz <= 0)
+            continue;
+        x->rate[x->n] = 1 / loop_s;
+        x->per_cycle[x->n] = 1 / loop_s / clock_hz;
+        x->clock_hz[x->n++] = clock_hz;
+    }
+}
+
+/* @return false without memory. */
+static bool estimate_ranks(const struct rl_sampler *s, unsigned j, unsigned from, unsigned to,
+                           struct rl_timing *t, struct rl_estimate *ret_rate,
+                           struct rl_estimate *ret_per_cycle)
+{
+    struct series x;
+    if (!series_alloc(&x, s->repeats[j]))
+        return false;
+    unsigned wanted = s->how->min_repeats < s->repeats[j] ? s->how->min_repeats : s->repeats[j];
+    series_fill(&x, s, j, from, to, false);
+    unsigned rejected = (unsigned)x.rejected;
+    if (x.n < (wanted + 1) / 2 || x.n == 0) {
+        series_fill(&x, s, j, from, to, true);
+        t->disturbed = true;
+        rejected = 0;
+    }
+    size_t top = x.n / TOP_SHARE > s->how->top ? x.n / TOP_SHARE : s->how->top;
+    *ret_rate = rl_estimate_top(x.rate, x.n, top);
+    *ret_per_cycle = rl_estimate_top(x.per_cycle, x.n, top);
+    t->clock_hz = rl_quantile(x.clock_hz, x.n, clock_quantile);
+    t->repeats = (unsigned)x.n;
+    t->rejected += rejected;
+    series_release(&x);
+    return true;
+}
+
+static bool estimate_shared(const struct rl_sampler *s, unsigned j, struct rl_timing *t)
+{
+    struct rl_estimate rate;
+    struct rl_estimate per_cycle;
+    if (!estimate_ranks(s, j, 0, s->n_rank, t, &rate, &per_cycle))
+        return false;
+    t->loops_per_s = rate.value * s->n_rank;
+    t->per_cycle = t->clock_hz > 0 ? rate.value / t->clock_hz : 0;
+    t->spread = rate.spread;
+    t->time_s = rate.value > 0 ? 1 / rate.value : 0;
+    t->median_s = rate.median > 0 ? 1 / rate.median : 0;
+    return true;
+}
+
+/* Loops a cycle repeat far better than loops a second on a core whose clock wanders, so the rate is
+ * loops a cycle at the clock seen beside this job's own samples: wide vectors may lower it. */
+static bool estimate_private(const struct rl_sampler *s, unsigned j, struct rl_timing *t)
+{
+    double per_cycle_sum = 0;
+    double rate_sum = 0;
+    double squares = 0;
+    double clock_sum = 0;
+    double median = 0;
+    unsigned least_repeats = s->repeats[j];
+    for (unsigned k = 0; k < s->n_rank; k++) {
+        struct rl_estimate rate;
+        struct rl_estimate per_cycle;
+        if (!estimate_ranks(s, j, k, k + 1, t, &rate, &per_cycle))
+            return false;
+        double width = per_cycle.value * per_cycle.spread;
+        per_cycle_sum += per_cycle.value;
+        rate_sum += per_cycle.value * t->clock_hz;
+        squares += width * width;
+        median += rate.median;
+        clock_sum += t->clock_hz;
+        least_repeats = t->repeats < least_repeats ? t->repeats : least_repeats;
+    }
+    t->per_cycle = per_cycle_sum / s->n_rank;
+    t->loops_per_s = rate_sum;
+    t->time_s = rate_sum > 0 ? s->n_rank / rate_sum : 0;
+    t->spread = per_cycle_sum > 0 ? sqrt(squares) / per_cycle_sum : 0;
+    t->median_s = median > 0 ? s->n_rank / median : 0;
+    t->clock_hz = clock_sum / s->n_rank;
+    t->repeats = least_repeats;
+    return true;
+}
+
+bool rl_sampler_estimate(const struct rl_sampler *s, unsigned j, struct rl_timing *t)
+{
+    *t = (struct rl_timing){.loops = s->loops[j]};
+    return s->job[j].shared ? estimate_shared(s, j, t) : estimate_private(s, j, t);
+}
+
+static void report_clocks(const struct rl_sampler *s, struct rl_sampling_report *report)
+{
+    size_t n = 0;
+    for (unsigned j = 0; j < s->n_job; j++)
+        n += (size_t)s->repeats[j] * s->n_rank;
+    double *hz = malloc((n + 1) * sizeof *hz);
+    if (!hz)
+        return;
+    n = 0;
+    for (unsigned k = 0; k < s->n_rank; k++)
+        for (unsigned j = 0; j < s->n_job; j++)
+            for (unsigned i = 0; i < s->repeats[j]; i++)
+                hz[n++] = fabs(s->rank[k].sample[(size_t)j * s->how->max_repeats + i].clock_hz);
+    report->clock_min_hz = rl_quantile(hz, n, 0.02);
+    report->clock_hz = rl_quantile(hz, n, 0.5);
+    report->clock_max_hz = rl_quantile(hz, n, 0.98);
+    free(hz);
+}
+
+/* Without a known width the least whole number, 4 or more, that is not below what was seen: no
+ * core with vector units decodes fewer than four a cycle. */
+static double expected_nop(const struct rl_sampler *s, double seen)
+{
+    const double reachable = 0.97; /* of the width, loop overhead included */
+    if (s->how->nop_per_cycle > 0)
+        return s->how->nop_per_cycle;
+    double width = 4;
+    while (reachable * width < 0.98 * seen)
+        width += 1;
+    return reachable * width;
+}
+
+/* A team is contended when its worst rank never saw its core undisturbed. */
+static void report_probe(const struct rl_sampler *s, struct rl_sampling_report *report)
+{
+    size_t clean = 0;
+    size_t total = 0;
+    for (unsigned k = 0; k < s->n_rank; k++) {
+        double seen = rl_quantile(s->rank[k].nop, s->rank[k].n_nop, 0.98);
+        if (k == 0 || seen < report->nop_per_cycle)
+            report->nop_per_cycle = seen;
+    }
+    report->nop_expected = expected_nop(s, report->nop_per_cycle);
+    double bar = clean_share * report->nop_expected;
+    for (unsigned k = 0; k < s->n_rank; k++)
+        for (size_t i = 0; i < s->rank[k].n_nop; i++, total++)
+            clean += s->rank[k].nop[i] >= bar;
+    report->clean_share = total ? (double)clean / (double)total : 0;
+    report->contended = report->nop_per_cycle < bar;
+}
+
+void rl_sampler_report(const struct rl_sampler *s, struct rl_sampling_report *report)
+{
+    report_clocks(s, report);
+    if (s->how->probe)
+        report_probe(s, report);
+}

@@ -1,0 +1,56 @@
+/* Between sample.c, which takes samples, and estimate.c, which says what they amount to. */
+#ifndef RL_TIMING_SAMPLE_INTERNAL_H
+#define RL_TIMING_SAMPLE_INTERNAL_H
+
+#include "timing/timing.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+enum { RL_SAMPLE_RING = 8, RL_SAMPLE_MOST_REPEATS = 65536 };
+
+/** One timing of one job by one rank. */
+struct rl_sample {
+    double loop_s;   /**< seconds a loop; negative: the rank lost its CPU */
+    double clock_hz; /**< negative: it changed meanwhile */
+};
+
+/** What one rank writes while sampling; nobody else touches it until the run is over. */
+struct rl_sample_rank {
+    _Alignas(64) double ring_hz[RL_SAMPLE_RING];
+    uint64_t ring_ticks[RL_SAMPLE_RING];
+    unsigned ring_at;
+    unsigned turn;            /**< barriers passed where the run could have been stopped */
+    struct rl_sample *sample; /**< [n_job][max_repeats] */
+    double *nop;              /**< [n_nop] per cycle */
+    size_t n_nop;
+    double calibration_s; /**< duration of the last calibration sample */
+};
+
+struct rl_sampler {
+    struct rl_team *team; /**< NULL: the calling thread */
+    unsigned n_rank;
+    const struct rl_job *job;
+    unsigned n_job;
+    const struct rl_sampling *how;
+    struct rl_clock clock;
+    struct rl_sample_rank *rank; /**< [n_rank] */
+    uint64_t *loops;             /**< [n_job] */
+    unsigned *repeats;           /**< [n_job] */
+    unsigned round;
+    double start_s;
+    double end_s;
+    double told_s;
+    double checked_s;
+    atomic_uint stop_turn; /**< ranks leave at this barrier */
+    bool cancelled;
+    bool steady;
+};
+
+/** What the samples of job `j` amount to so far. @return false without memory. */
+bool rl_sampler_estimate(const struct rl_sampler *s, unsigned j, struct rl_timing *ret_timing);
+
+/** Core clock and contention as seen over all samples. */
+void rl_sampler_report(const struct rl_sampler *s, struct rl_sampling_report *report);
+
+#endif
