@@ -28,11 +28,10 @@ struct rl_session {
     struct rl_team *team;
     struct rl_rank *rank; /**< [threads] */
 
-    double planned_s;   /**< sum of all budgets */
-    double done_s;      /**< budgets used up so far */
-    double phase_s;     /**< budget of the running phase */
-    const char *label;  /**< of the running phase */
-    bool private_clean; /**< the core was seen undisturbed in a phase of private jobs */
+    double planned_s;  /**< sum of all budgets */
+    double done_s;     /**< budgets used up so far */
+    double phase_s;    /**< budget of the running phase */
+    const char *label; /**< of the running phase */
     double clock_min_hz, clock_max_hz;
     double nop_seen, nop_expected, clean_share;
 };
@@ -56,13 +55,12 @@ struct rl_memory_item {
 struct rl_phase {
     const char *label; /**< for the progress bar */
     double budget_s;
-    bool trial; /**< only to choose among variants: no second try where the core was contended */
+    bool trial; /**< only to choose among variants: no overtime where the core was contended */
 };
 
 /**
- * Sample jobs as one phase: keeps account of time, clock and contention. If the core was never seen
- * undisturbed, jobs on private resources are sampled once more, and the better of both is kept for
- * each job.
+ * Sample jobs as one phase: keeps account of time, clock and contention. Jobs on private resources
+ * whose core was hardly ever undisturbed go on for up to half of the budget.
  * @param ret_timing  [n].
  */
 enum rl_status rl_session_sample(struct rl_session *s, const struct rl_phase *phase,

@@ -158,7 +158,7 @@ static enum rl_status add(struct rl_session *s, const struct rl_compute_item *it
         .reachable_per_cycle = limit.reachable,
         .clock_hz = timing->clock_hz,
         .repeats = timing->repeats,
-        .contended = timing->disturbed || !s->private_clean,
+        .contended = timing->disturbed,
     };
     snprintf(c.op, sizeof c.op, "%s", k->op);
     snprintf(c.isa, sizeof c.isa, "%s", k->width);

@@ -9,8 +9,8 @@
 /* A phase ends early, but not before this share of its budget, once every spread is this small. */
 static const double least_share = 0.5;
 static const double steady_spread = 0.003;
-/* Of the budget, for a second try where the core was contended. */
-static const double second_try_share = 0.5;
+/* Of the budget, to go on with ceilings whose core was contended. */
+static const double overtime_share = 0.5;
 
 /* Shares of a thread count's budget. */
 static const double share_sweep = 0.07;
@@ -60,6 +60,8 @@ static struct rl_sampling sampling_of(struct rl_session *s, const struct rl_phas
     s->label = phase->label;
     how.budget_s = phase->budget_s;
     how.least_s = least_share * phase->budget_s;
+    if (!phase->trial && s->options->mode != RL_MEASURE_QUICK)
+        how.overtime_s = overtime_share * phase->budget_s;
     how.steady_spread = phase->trial ? 0 : steady_spread;
     how.min_repeats = 5;
     how.max_repeats = 2000;
@@ -77,20 +79,11 @@ static void note_report(struct rl_session *s, const struct rl_sampling_report *r
         s->clock_min_hz = report->clock_min_hz;
     if (report->clock_max_hz > s->clock_max_hz)
         s->clock_max_hz = report->clock_max_hz;
-    s->private_clean = !report->contended;
     if (report->nop_per_cycle > s->nop_seen) {
         s->nop_seen = report->nop_per_cycle;
         s->nop_expected = report->nop_expected;
         s->clean_share = report->clean_share;
     }
-}
-
-/* Ceilings only grow: of two runs the faster saw more of the machine. */
-static void keep_better(struct rl_timing *timing, const struct rl_timing *again, unsigned n)
-{
-    for (unsigned i = 0; i < n; i++)
-        if (again[i].per_cycle > timing[i].per_cycle)
-            timing[i] = again[i];
 }
 
 enum rl_status rl_session_sample(struct rl_session *s, const struct rl_phase *phase,
@@ -104,20 +97,7 @@ enum rl_status rl_session_sample(struct rl_session *s, const struct rl_phase *ph
     RL_TRY(rl_sample(s->team, job, n, &how, ret_timing, &report, err));
     s->done_s += phase->budget_s;
     note_report(s, &report);
-    if (!report.contended || phase->trial || job[0].shared || s->options->mode == RL_MEASURE_QUICK)
-        return RL_OK;
-    struct rl_timing *again = calloc(n, sizeof *again);
-    if (!again)
-        return rl_fail(err, RL_ENOMEM, "no memory for a second try");
-    how.budget_s *= second_try_share;
-    how.least_s = 0;
-    enum rl_status status = rl_sample(s->team, job, n, &how, again, &report, err);
-    if (status == RL_OK) {
-        note_report(s, &report);
-        keep_better(ret_timing, again, n);
-    }
-    free(again);
-    return status;
+    return RL_OK;
 }
 
 static enum rl_status make_images(struct rl_session *s, struct rl_error *err)
@@ -195,7 +175,6 @@ static enum rl_status make_team(struct rl_session *s, unsigned threads, struct r
 static enum rl_status run_phases(struct rl_session *s, double budget_s, struct rl_error *err)
 {
     bool quick = s->options->mode == RL_MEASURE_QUICK;
-    s->private_clean = true;
     if (!quick && s->threads == 1)
         RL_TRY(rl_sweep_levels(s, share_sweep * budget_s, err));
     RL_TRY(rl_measure_compute(s, share_compute * budget_s, err));

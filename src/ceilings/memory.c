@@ -254,7 +254,6 @@ static enum rl_status add(struct rl_session *s, const struct rl_memory_item *ite
                           const struct rl_timing *timing, struct rl_error *err)
 {
     struct rl_limit limit = rl_memory_limit(s->core, item->level, item->kernel->pattern);
-    bool private = rl_level_rank(item->level) <= 2;
     struct rl_memory_ceiling m = {
         .threads = s->threads,
         .rate = rl_value(bytes_per_s(item, timing), RL_SOURCE_MEASURED, timing->spread),
@@ -263,7 +262,7 @@ static enum rl_status add(struct rl_session *s, const struct rl_memory_item *ite
         .reachable_per_cycle = limit.reachable,
         .clock_hz = timing->clock_hz,
         .repeats = timing->repeats,
-        .contended = timing->disturbed || (private && !s->private_clean),
+        .contended = timing->disturbed,
         .working_set_bytes =
             item->rolling ? s->rank[0].buffer.bytes : (uint64_t)rl_memory_pass_bytes(item),
     };

@@ -36,6 +36,22 @@ static bool series_alloc(struct series *x, size_t n)
     return false;
 }
 
+/* A core that is shared is slow, and what measures its clock is slow, too: a job that suffers less
+ * than that would seem faster than the core. Ranks that share a resource are hardly ever all
+ * undisturbed at once, and what they are after does not depend on the core's front end. */
+static bool is_clean(const struct rl_sampler *s, unsigned j, const struct rl_sample *sample)
+{
+    bool is_shared = s->job[j].shared;
+    return sample->loop_s > 0 && (is_shared || sample->clock_hz > 0) &&
+           (is_shared || sample->nop >= s->nop_bar);
+}
+
+static const struct rl_sample *sample_of(const struct rl_sampler *s, unsigned rank, unsigned j,
+                                         unsigned i)
+{
+    return &s->rank[rank].sample[(size_t)j * s->how->max_repeats + i];
+}
+
 /* Ranks from..to taken together: a sample is as slow as its slowest rank and as clean as its most
  * disturbed one. */
 static void series_fill(struct series *x, const struct rl_sampler *s, unsigned j, unsigned from,
@@ -47,11 +63,9 @@ static void series_fill(struct series *x, const struct rl_sampler *s, unsigned j
         double clock_hz = 0;
         bool clean = true;
         for (unsigned k = from; k < to; k++) {
-            const struct rl_sample *sample =
-                &s->rank[k].sample[(size_t)j * s->how->max_repeats + i];
+            const struct rl_sample *sample = sample_of(s, k, j, i);
             double seconds = fabs(sample->loop_s);
-            bool steady = s->job[j].shared || sample->clock_hz > 0;
-            clean = clean && steady && sample->loop_s > 0;
+            clean = clean && is_clean(s, j, sample);
             loop_s = seconds > loop_s ? seconds : loop_s;
             clock_hz += fabs(sample->clock_hz) / (to - from);
         }
@@ -156,24 +170,51 @@ static void report_clocks(const struct rl_sampler *s, struct rl_sampling_report 
     for (unsigned k = 0; k < s->n_rank; k++)
         for (unsigned j = 0; j < s->n_job; j++)
             for (unsigned i = 0; i < s->repeats[j]; i++)
-                hz[n++] = fabs(s->rank[k].sample[(size_t)j * s->how->max_repeats + i].clock_hz);
+                hz[n++] = fabs(sample_of(s, k, j, i)->clock_hz);
     report->clock_min_hz = rl_quantile(hz, n, 0.02);
     report->clock_hz = rl_quantile(hz, n, 0.5);
     report->clock_max_hz = rl_quantile(hz, n, 0.98);
     free(hz);
 }
 
-/* Without a known width the least whole number, 4 or more, that is not below what was seen: no
- * core with vector units decodes fewer than four a cycle. */
-static double expected_nop(const struct rl_sampler *s, double seen)
+double rl_nop_expected(double seen)
 {
     const double reachable = 0.97; /* of the width, loop overhead included */
-    if (s->how->nop_per_cycle > 0)
-        return s->how->nop_per_cycle;
     double width = 4;
-    while (reachable * width < 0.98 * seen)
+    while (width < 0.98 * seen)
         width += 1;
     return reachable * width;
+}
+
+/* 98 % quantile of one rank's probes; 0 without any, or without memory. */
+static double nop_seen(const struct rl_sampler *s, unsigned rank)
+{
+    size_t n = 0;
+    for (unsigned j = 0; j < s->n_job; j++)
+        n += s->repeats[j];
+    double *nop = n ? malloc(n * sizeof *nop) : NULL;
+    if (!nop)
+        return 0;
+    n = 0;
+    for (unsigned j = 0; j < s->n_job; j++)
+        for (unsigned i = 0; i < s->repeats[j]; i++)
+            nop[n++] = sample_of(s, rank, j, i)->nop;
+    double seen = rl_quantile(nop, n, 0.98);
+    free(nop);
+    return seen;
+}
+
+/* The rank that saw most shows what the others could see. */
+static double expected_nop(const struct rl_sampler *s)
+{
+    double most = 0;
+    if (s->how->nop_per_cycle > 0)
+        return s->how->nop_per_cycle;
+    for (unsigned k = 0; k < s->n_rank; k++) {
+        double seen = nop_seen(s, k);
+        most = seen > most ? seen : most;
+    }
+    return rl_nop_expected(most);
 }
 
 /* A team is contended when its worst rank never saw its core undisturbed. */
@@ -182,17 +223,40 @@ static void report_probe(const struct rl_sampler *s, struct rl_sampling_report *
     size_t clean = 0;
     size_t total = 0;
     for (unsigned k = 0; k < s->n_rank; k++) {
-        double seen = rl_quantile(s->rank[k].nop, s->rank[k].n_nop, 0.98);
+        double seen = nop_seen(s, k);
         if (k == 0 || seen < report->nop_per_cycle)
             report->nop_per_cycle = seen;
+        for (unsigned j = 0; j < s->n_job; j++)
+            for (unsigned i = 0; i < s->repeats[j]; i++, total++)
+                clean += sample_of(s, k, j, i)->nop >= s->nop_bar;
     }
-    report->nop_expected = expected_nop(s, report->nop_per_cycle);
-    double bar = clean_share * report->nop_expected;
-    for (unsigned k = 0; k < s->n_rank; k++)
-        for (size_t i = 0; i < s->rank[k].n_nop; i++, total++)
-            clean += s->rank[k].nop[i] >= bar;
+    report->nop_expected = s->nop_bar / clean_share;
     report->clean_share = total ? (double)clean / (double)total : 0;
-    report->contended = report->nop_per_cycle < bar;
+    report->contended = report->nop_per_cycle < s->nop_bar;
+}
+
+static unsigned count_clean(const struct rl_sampler *s, unsigned rank, unsigned j)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < s->repeats[j]; i++)
+        n += is_clean(s, j, sample_of(s, rank, j, i));
+    return n;
+}
+
+bool rl_sampler_judge(struct rl_sampler *s)
+{
+    bool any = false;
+    if (!s->how->probe)
+        return false;
+    s->nop_bar = clean_share * expected_nop(s);
+    for (unsigned j = 0; j < s->n_job; j++) {
+        s->wanting[j] = false;
+        for (unsigned k = 0; k < s->n_rank && !s->job[j].shared; k++)
+            s->wanting[j] |=
+                s->repeats[j] < s->how->max_repeats && count_clean(s, k, j) < 2 * s->how->top;
+        any |= s->wanting[j];
+    }
+    return any;
 }
 
 void rl_sampler_report(const struct rl_sampler *s, struct rl_sampling_report *report)

@@ -14,6 +14,7 @@ static const double least_sample_s = 20e-6; /* for jobs that name no sample leng
 static const double progress_interval_s = 0.05;
 static const double long_call_s = 0.05;
 static const double steady_interval_s = 0.25;
+static const double overtime_interval_s = 0.02;
 
 static void meet(struct rl_sampler *s)
 {
@@ -149,15 +150,20 @@ static void calibrate(struct rl_sampler *s, unsigned j, unsigned rank)
 static bool due(const struct rl_sampler *s, unsigned j)
 {
     unsigned every = s->job[j].every ? s->job[j].every : 1;
+    if (s->overtime && !s->wanting[j])
+        return false;
     return s->repeats[j] < s->how->max_repeats && s->round % every == 0;
 }
 
-static void probe(struct rl_sampler *s, struct rl_sample_rank *r)
+/* No-operations a cycle now; they are behind the last sample and before the next. */
+static double probe(struct rl_sampler *s, struct rl_sample_rank *r)
 {
     double nop_hz = rl_nop_rate(&s->clock);
     double core_hz = clock_near(s, r);
-    if (core_hz > 0 && r->n_nop < RL_SAMPLE_MOST_REPEATS)
-        r->nop[r->n_nop++] = nop_hz / core_hz;
+    double nop = core_hz > 0 ? nop_hz / core_hz : 0;
+    if (r->last && nop < r->last->nop)
+        r->last->nop = nop;
+    return nop;
 }
 
 static void request_stop(struct rl_sampler *s)
@@ -190,8 +196,7 @@ static bool take_sample(struct rl_sampler *s, unsigned j, unsigned rank)
     long before = switches();
     if (job->prepare)
         job->prepare(job->arg, rank);
-    if (s->how->probe)
-        probe(s, r);
+    double nop = s->how->probe ? probe(s, r) : 0;
     r->turn++;
     meet(s);
     if (r->turn >= atomic_load(&s->stop_turn))
@@ -203,6 +208,8 @@ static bool take_sample(struct rl_sampler *s, unsigned j, unsigned rank)
     sample->loop_s = seconds / (double)s->loops[j];
     if (switches() != before)
         sample->loop_s = -sample->loop_s;
+    sample->nop = nop;
+    r->last = sample;
     return true;
 }
 
@@ -222,9 +229,11 @@ static bool all_full(const struct rl_sampler *s)
     return true;
 }
 
-static bool all_steady(const struct rl_sampler *s)
+static bool all_steady(struct rl_sampler *s)
 {
     enum { LEAST_FOR_STEADY = 16 };
+    if (rl_sampler_judge(s))
+        return false;
     for (unsigned j = 0; j < s->n_job; j++) {
         struct rl_timing t;
         if (s->repeats[j] < LEAST_FOR_STEADY || !rl_sampler_estimate(s, j, &t) || t.disturbed ||
@@ -234,15 +243,30 @@ static bool all_steady(const struct rl_sampler *s)
     return true;
 }
 
-/* Rank 0, while the others wait at the barrier that ends a round. */
+/* The budget is used up. @return whether jobs go on that were disturbed most of the time. */
+static bool goes_on(struct rl_sampler *s, double now_s)
+{
+    if (now_s - s->start_s >= s->how->budget_s + s->how->overtime_s)
+        return false;
+    if (s->overtime && now_s - s->checked_s < overtime_interval_s)
+        return true;
+    s->checked_s = now_s;
+    s->overtime = rl_sampler_judge(s);
+    return s->overtime;
+}
+
+/* Rank 0, while the others wait at the second barrier that ends a round. */
 static void judge_round(struct rl_sampler *s)
 {
     double now_s = rl_now_s();
     s->round++;
-    if (all_full(s) || (now_s - s->start_s >= s->how->budget_s && enough_repeats(s))) {
+    bool budget_used = now_s - s->start_s >= s->how->budget_s && enough_repeats(s);
+    if (all_full(s) || (budget_used && !goes_on(s, now_s))) {
         request_stop(s);
         return;
     }
+    if (s->overtime)
+        return;
     if (s->how->steady_spread > 0 && now_s - s->start_s >= s->how->least_s &&
         now_s - s->checked_s >= steady_interval_s) {
         s->checked_s = now_s;
@@ -288,6 +312,7 @@ static enum rl_status summarise(struct rl_sampler *s, struct rl_timing *ret_timi
 {
     struct rl_sampling_report report = {
         .rounds = s->round, .elapsed_s = s->end_s - s->start_s, .steady = s->steady};
+    (void)rl_sampler_judge(s);
     rl_sampler_report(s, &report);
     for (unsigned j = 0; j < s->n_job; j++)
         if (!rl_sampler_estimate(s, j, &ret_timing[j]))
@@ -302,15 +327,14 @@ static bool sampler_alloc(struct rl_sampler *s)
     size_t n_sample = (size_t)s->n_job * s->how->max_repeats;
     s->loops = calloc(s->n_job, sizeof *s->loops);
     s->repeats = calloc(s->n_job, sizeof *s->repeats);
+    s->wanting = calloc(s->n_job, sizeof *s->wanting);
     s->rank = aligned_alloc(_Alignof(struct rl_sample_rank), s->n_rank * sizeof *s->rank);
-    if (!s->loops || !s->repeats || !s->rank)
+    if (!s->loops || !s->repeats || !s->wanting || !s->rank)
         return false;
     memset(s->rank, 0, s->n_rank * sizeof *s->rank);
     for (unsigned k = 0; k < s->n_rank; k++) {
         s->rank[k].sample = calloc(n_sample, sizeof *s->rank[k].sample);
-        s->rank[k].nop =
-            s->how->probe ? calloc(RL_SAMPLE_MOST_REPEATS, sizeof *s->rank[k].nop) : NULL;
-        if (!s->rank[k].sample || (s->how->probe && !s->rank[k].nop))
+        if (!s->rank[k].sample)
             return false;
     }
     return true;
@@ -318,12 +342,11 @@ static bool sampler_alloc(struct rl_sampler *s)
 
 static void sampler_release(struct rl_sampler *s)
 {
-    for (unsigned k = 0; s->rank && k < s->n_rank; k++) {
+    for (unsigned k = 0; s->rank && k < s->n_rank; k++)
         free(s->rank[k].sample);
-        free(s->rank[k].nop);
-    }
     free(s->rank);
     free(s->repeats);
+    free(s->wanting);
     free(s->loops);
 }
 
@@ -338,7 +361,7 @@ enum rl_status rl_sample(struct rl_team *team, const struct rl_job *job, unsigne
 {
     if (n_job == 0 || how->top == 0 || how->min_repeats == 0 ||
         how->min_repeats > how->max_repeats || how->max_repeats > RL_SAMPLE_MOST_REPEATS ||
-        !(how->budget_s >= 0))
+        !(how->budget_s >= 0) || !(how->overtime_s >= 0))
         return rl_fail(err, RL_EINVAL, "nothing to sample, or sampling limits out of range");
     struct rl_sampler s = {.team = team,
                            .n_rank = team ? rl_team_size(team) : 1,

@@ -13,6 +13,8 @@ enum { RL_SAMPLE_RING = 8, RL_SAMPLE_MOST_REPEATS = 65536 };
 struct rl_sample {
     double loop_s;   /**< seconds a loop; negative: the rank lost its CPU */
     double clock_hz; /**< negative: it changed meanwhile */
+    double nop;      /**< no-operations a cycle, the less of the probes before and behind; 0: not
+                          probed */
 };
 
 /** What one rank writes while sampling; nobody else touches it until the run is over. */
@@ -22,9 +24,8 @@ struct rl_sample_rank {
     unsigned ring_at;
     unsigned turn;            /**< barriers passed where the run could have been stopped */
     struct rl_sample *sample; /**< [n_job][max_repeats] */
-    double *nop;              /**< [n_nop] per cycle */
-    size_t n_nop;
-    double calibration_s; /**< duration of the last calibration sample */
+    struct rl_sample *last;   /**< the probe to come is the one behind it */
+    double calibration_s;     /**< duration of the last calibration sample */
 };
 
 struct rl_sampler {
@@ -37,15 +38,32 @@ struct rl_sampler {
     struct rl_sample_rank *rank; /**< [n_rank] */
     uint64_t *loops;             /**< [n_job] */
     unsigned *repeats;           /**< [n_job] */
+    bool *wanting;               /**< [n_job] private, and not seen undisturbed often enough */
     unsigned round;
     double start_s;
     double end_s;
     double told_s;
     double checked_s;
+    double nop_bar;        /**< samples of private jobs count from here on, see rl_sampler_judge */
     atomic_uint stop_turn; /**< ranks leave at this barrier */
     bool cancelled;
     bool steady;
+    bool overtime; /**< only wanting jobs go on */
 };
+
+/**
+ * Set nop_bar from the probes so far, and `wanting` with it: a private job wants samples while some
+ * rank has fewer than twice `top` undisturbed ones.
+ * @return whether any job is wanting.
+ */
+bool rl_sampler_judge(struct rl_sampler *s);
+
+/**
+ * No-operations a cycle that an undisturbed core shows, when its width is not known: that of the
+ * least whole width, 4 or more, that is not below what was seen. No core with vector units decodes
+ * fewer than four a cycle; clock errors may show 2 % more than there are.
+ */
+double rl_nop_expected(double seen);
 
 /** What the samples of job `j` amount to so far. @return false without memory. */
 bool rl_sampler_estimate(const struct rl_sampler *s, unsigned j, struct rl_timing *ret_timing);

@@ -50,13 +50,16 @@ struct rl_job {
 };
 
 struct rl_sampling {
-    double budget_s;      /**< stop after this time, once min_repeats are there */
-    double least_s;       /**< do not stop before this time even if all is steady */
+    double budget_s;   /**< stop after this time, once min_repeats are there */
+    double overtime_s; /**< with the probe: go on at most so long with private jobs whose core was
+                            hardly ever seen undisturbed */
+    double least_s;    /**< do not stop before this time even if all is steady */
     unsigned min_repeats; /**< samples of every job, whatever the budget */
     unsigned max_repeats; /**< samples of every job at most; <= 65536 */
     double steady_spread; /**< stop early once every job's spread is below; 0: never early */
     unsigned top;         /**< least samples a value rests on, see rl_estimate_top */
-    bool probe;           /**< run the contention probe before each sample */
+    bool probe;           /**< run the contention probe between samples; those of private jobs next
+                               to a low one do not count */
     double nop_per_cycle; /**< what the probe shows on this core undisturbed; 0: inferred */
 
     bool (*cancelled)(void *context); /**< polled between samples; true ends with RL_ECANCEL */
@@ -64,7 +67,8 @@ struct rl_sampling {
     void *context;                                                     /**< of the two above */
 };
 
-/** budget 1 s, at least 3 and at most 1024 repeats, never early, top 5, no probe, no callbacks. */
+/** budget 1 s, at least 3 and at most 1024 repeats, never early, top 5, no overtime, no probe, no
+ * callbacks. */
 struct rl_sampling rl_sampling_default(void);
 
 /** What the samples of one job amount to. All-zero: not sampled. */
@@ -77,7 +81,7 @@ struct rl_timing {
     double median_s;    /**< median time of one loop over all samples, disturbed ones included */
     unsigned repeats;   /**< samples kept */
     unsigned rejected;  /**< samples thrown away: a rank lost its CPU, or (private jobs) the core
-                             clock changed */
+                             clock changed or the probe saw the core shared */
     uint64_t loops;     /**< loops a sample */
     bool disturbed; /**< hardly any clean sample, so disturbed ones had to be used: read the rate
                          as "at least" */

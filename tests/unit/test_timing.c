@@ -1,6 +1,6 @@
 /* The sampler counts, orders, rejects and stops as its contract says; statistics are hand-worked.
  */
-#include "timing/timing.h"
+#include "timing/sample_internal.h"
 
 #include <math.h>
 #include <sched.h>
@@ -255,6 +255,111 @@ static void the_clock_counts_real_time(void **state)
     assert_true(rl_nop_rate(&clock) > 0);
 }
 
+static void the_front_end_width_follows_from_what_the_probe_shows(void **state)
+{
+    (void)state;
+    /* of each width 97 % are within reach */
+    assert_float_equal(rl_nop_expected(3.9), 0.97 * 4, 1e-9);
+    assert_float_equal(rl_nop_expected(5.97), 0.97 * 6, 1e-9);
+    assert_float_equal(rl_nop_expected(7.45), 0.97 * 8, 1e-9);
+    /* a clock read 0.2 % too low does not make 12 no-operations a cycle into 13 */
+    assert_float_equal(rl_nop_expected(12.02), 0.97 * 12, 1e-9);
+}
+
+enum { SAMPLES = 20 };
+
+/* One private job of 1e6 loops a second, a loop in 1000 cycles of 1 GHz; from sample `from` on the
+ * probe shows 4 of 8 no-operations a cycle, and the clock seems 8 % slower than it is. */
+static struct rl_sampler sampler_with(const struct rl_sampling *how, const struct rl_job *job,
+                                      struct rl_sample_rank *rank, struct rl_sample *sample,
+                                      unsigned *repeats, bool *wanting, unsigned from)
+{
+    for (unsigned i = 0; i < SAMPLES; i++)
+        sample[i] = (struct rl_sample){
+            .loop_s = 1e-6, .clock_hz = i < from ? 1e9 : 0.92e9, .nop = i < from ? 7.9 : 4.0};
+    *rank = (struct rl_sample_rank){.sample = sample};
+    *repeats = SAMPLES;
+    return (struct rl_sampler){.n_rank = 1,
+                               .job = job,
+                               .n_job = 1,
+                               .how = how,
+                               .rank = rank,
+                               .repeats = repeats,
+                               .wanting = wanting};
+}
+
+static void samples_on_a_shared_core_do_not_count(void **state)
+{
+    (void)state;
+    struct rl_sampling how = rl_sampling_default();
+    how.probe = true;
+    how.nop_per_cycle = 8;
+    how.max_repeats = SAMPLES;
+    struct rl_job job = {.name = "private"};
+    struct rl_sample_rank rank;
+    struct rl_sample sample[SAMPLES];
+    unsigned repeats;
+    bool wanting;
+    struct rl_timing t;
+    struct rl_sampler s = sampler_with(&how, &job, &rank, sample, &repeats, &wanting, 12);
+    assert_false(rl_sampler_judge(&s));
+    assert_true(rl_sampler_estimate(&s, 0, &t));
+    assert_float_equal(t.per_cycle, 1e-3, 1e-9);
+    assert_int_equal(t.repeats, 12);
+    assert_int_equal(t.rejected, SAMPLES - 12);
+    assert_false(t.disturbed);
+}
+
+static void a_job_hardly_seen_undisturbed_wants_more_and_says_so(void **state)
+{
+    (void)state;
+    struct rl_sampling how = rl_sampling_default();
+    how.probe = true;
+    how.nop_per_cycle = 8;
+    how.max_repeats = SAMPLES + 1;
+    struct rl_job job = {.name = "private"};
+    struct rl_sample_rank rank;
+    struct rl_sample sample[SAMPLES];
+    unsigned repeats;
+    bool wanting;
+    struct rl_timing t;
+    struct rl_sampler s = sampler_with(&how, &job, &rank, sample, &repeats, &wanting, 9);
+    assert_true(rl_sampler_judge(&s)); /* 9 of the 10 wanted */
+    assert_true(rl_sampler_estimate(&s, 0, &t));
+    assert_false(t.disturbed);
+    s = sampler_with(&how, &job, &rank, sample, &repeats, &wanting, 1);
+    assert_true(rl_sampler_judge(&s));
+    assert_true(rl_sampler_estimate(&s, 0, &t));
+    assert_true(t.disturbed);
+    assert_int_equal(t.repeats, SAMPLES);
+    /* what is shared is judged by itself */
+    job.shared = true;
+    s = sampler_with(&how, &job, &rank, sample, &repeats, &wanting, 1);
+    assert_false(rl_sampler_judge(&s));
+    assert_true(rl_sampler_estimate(&s, 0, &t));
+    assert_false(t.disturbed);
+}
+
+static void overtime_ends(void **state)
+{
+    (void)state;
+    struct tally tally = {0};
+    struct rl_job job = {.name = "count", .run = count_loops, .arg = &tally, .loops = 1};
+    struct rl_sampling how = rl_sampling_default();
+    how.budget_s = 0.01;
+    how.overtime_s = 0.03;
+    how.max_repeats = 65536;
+    how.probe = true;
+    how.nop_per_cycle = 1e6; /* no core is ever undisturbed */
+    struct rl_timing t;
+    struct rl_sampling_report report;
+    assert_int_equal(rl_sample(NULL, &job, 1, &how, &t, &report, NULL), RL_OK);
+    assert_true(t.disturbed && report.contended);
+    assert_true(report.elapsed_s >= how.budget_s + how.overtime_s);
+    how.overtime_s = -1;
+    assert_int_equal(rl_sample(NULL, &job, 1, &how, &t, &report, NULL), RL_EINVAL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +376,10 @@ int main(void)
         cmocka_unit_test(a_cpu_that_does_not_exist_is_named),
         cmocka_unit_test(filled_memory_holds_no_zero_and_only_ordinary_numbers),
         cmocka_unit_test(the_clock_counts_real_time),
+        cmocka_unit_test(the_front_end_width_follows_from_what_the_probe_shows),
+        cmocka_unit_test(samples_on_a_shared_core_do_not_count),
+        cmocka_unit_test(a_job_hardly_seen_undisturbed_wants_more_and_says_so),
+        cmocka_unit_test(overtime_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
