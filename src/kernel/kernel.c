@@ -38,6 +38,13 @@ void rl_chase(const struct rl_kernel_args *args)
 #endif
 }
 
+void rl_forget_branches(void)
+{
+#if defined(__x86_64__)
+    rl_k_branches();
+#endif
+}
+
 struct pattern_row {
     const char *name;
     unsigned loads, stores;

@@ -89,6 +89,13 @@ const struct rl_memory_kernel *rl_memory_kernels(size_t *ret_n);
  */
 void rl_chase(const struct rl_kernel_args *args);
 
+/**
+ * Make the branch predictor forget: execute more branches than it keeps targets for, about 50 µs.
+ * Routines of a few cycles run at one of several speeds, up to 10 % apart, by what the predictor
+ * held when their branches were first met, and stay there. Nothing where no such code exists.
+ */
+void rl_forget_branches(void);
+
 /** A register image that suits every kernel: ordinary, varied, no operand that grows or shrinks to
  * infinity, zero or a denormal within 1e7 iterations. `image` is [RL_KERNEL_IMAGE_BYTES]. */
 void rl_kernel_image(enum rl_precision precision, void *image);
