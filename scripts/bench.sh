@@ -7,7 +7,7 @@ program=$1
 shift
 folder=$(dirname "$0")/../bench
 [ $# -gt 0 ] || set -- $(cd "$folder" && echo *.sh | sed 's/\.sh//g')
-echo "$# comparisons: $*; likwid takes 4 minutes, sampling 2, slowdown 15"
+echo "$# comparisons: $*; likwid takes 3 minutes, sampling 2, slowdown 15"
 for comparison in "$@"; do
     echo "== $comparison"
     "$folder/$comparison.sh" "$program" "${BENCH_ROUNDS:-3}"
