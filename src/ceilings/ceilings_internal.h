@@ -12,6 +12,7 @@ struct rl_rank {
     struct rl_buffer buffer; /**< arrays of memory kernels, filled by the rank itself */
     size_t roll;             /**< where the next stretch of DRAM begins */
     void *out;               /**< [RL_KERNEL_IMAGE_BYTES] */
+    unsigned prepared;       /**< samples of special functions begun */
 };
 
 /** One measurement of a machine, from start to record. */
