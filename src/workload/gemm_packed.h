@@ -1,7 +1,7 @@
 /* Matrix multiplication by packing: the blocking around the micro-kernel of kernels.h.
  *
- * Three levels, after Goto and van de Geijn, ACM TOMS 34(3), 2008: a sliver of B stays in the L1, a
- * block of A (mc x kc) in the L2, a panel of B (kc x nc) in the L3. One thread's work; threads take
+ * Levels after Goto and van de Geijn, ACM TOMS 34(3), 2008: a sliver of B (kc x nr) and a block of
+ * A (mc x kc) stay in the L2, a panel of B (kc x nc) in the L3. One thread's work; threads take
  * disjoint parts of C and share nothing but the inputs. */
 #ifndef RL_WORKLOAD_GEMM_PACKED_H
 #define RL_WORKLOAD_GEMM_PACKED_H
