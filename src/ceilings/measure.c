@@ -14,8 +14,8 @@ static const double overtime_share = 0.5;
 
 /* Shares of a thread count's budget. */
 static const double share_sweep = 0.07;
-static const double share_compute = 0.34;
-static const double share_special = 0.06;
+static const double share_compute = 0.30;
+static const double share_special = 0.10;
 static const double share_l1 = 0.10;
 static const double share_l2 = 0.10;
 static const double share_l3 = 0.12;

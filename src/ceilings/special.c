@@ -9,7 +9,14 @@
 #include <string.h>
 
 /* Arrays lie a line further apart than a page. PLACES sets of them fit the least buffer. */
-enum { MOST_LIBRARIES = 4, ARRAY_BYTES = 4096, SKEW_BYTES = 64, PLACE_BYTES = 20480, PLACES = 16 };
+enum {
+    MOST_LIBRARIES = 4,
+    ARRAY_BYTES = 4096,
+    SKEW_BYTES = 64,
+    PLACE_BYTES = 20480,
+    PLACES = 16,
+    PAGE_BYTES = 4096
+};
 static const double sample_s = 20e-6;
 
 struct library {
@@ -68,15 +75,18 @@ static void run(void *arg, unsigned rank, uint64_t loops)
     const struct special_item *item = arg;
     const struct rl_rank *r = &item->session->rank[rank];
     const size_t step = ARRAY_BYTES + SKEW_BYTES;
-    char *base = r->buffer.base + (size_t)(r->prepared / item->n_items % PLACES) * PLACE_BYTES;
+    const size_t place = r->prepared / item->n_items % PLACES;
+    char *base = r->buffer.base + place * PLACE_BYTES;
+    volatile char *stack = __builtin_alloca(1 + place * PAGE_BYTES);
+    *stack = 0; /* the routine's own stack lies behind it */
     struct rl_kernel_args args = {
         .loops = loops, .a = base, .b = base + step, .c = base + 2 * step, .bytes = ARRAY_BYTES};
     item->special->run(item->routine, &args);
 }
 
-/* Each round uses arrays at another place, loaded before the clock starts: some cores guess the
- * cache way from a hash of the address, and where an array's hash is that of the routine's
- * constants, each pushes out the other. */
+/* Each round uses arrays and stack at another place, loaded before the clock starts: some cores
+ * guess the cache way from a hash of the address, and where the hash of one is that of the
+ * routine's constants, each pushes out the other. */
 static void move_on(void *arg, unsigned rank)
 {
     const struct special_item *item = arg;
