@@ -60,7 +60,7 @@ static const struct rl_work_variant variants[] = {
     }
 
 static const struct rl_work_option options[] = {
-    [OPT_N] = SIZE_OPTION("n", "images", 1, 1, 1 << 20),
+    [OPT_N] = SIZE_OPTION("n", "images (0: more than all caches hold)", 1, 0, 1 << 20),
     [OPT_C] = SIZE_OPTION("c", "input channels", 64, 1, 1 << 20),
     [OPT_H] = SIZE_OPTION("h", "height of the input", 56, 1, 1 << 20),
     [OPT_W] = SIZE_OPTION("w", "width of the input", 56, 1, 1 << 20),
@@ -104,6 +104,14 @@ static uint64_t y_elements(const struct conv *v)
     return rl_size_mul(rl_size_mul(v->n, v->k, 1), v->oh, v->ow);
 }
 
+static size_t automatic_images(const struct conv *v)
+{
+    double image =
+        (double)v->c * (double)v->hp * (double)v->wp + (double)v->k * (double)v->oh * (double)v->ow;
+    double bytes = (double)rl_work_streaming_bytes(v->config->env);
+    return (size_t)(bytes / (image * sizeof(float))) + 1;
+}
+
 static enum rl_status read_shape(struct conv *v, struct rl_error *err)
 {
     const struct rl_setting *set = v->config->setting;
@@ -136,6 +144,8 @@ static enum rl_status read_shape(struct conv *v, struct rl_error *err)
                        tall, wide, v->hp, v->wp);
     v->oh = (v->hp - tall) / v->stride + 1;
     v->ow = (v->wp - wide) / v->stride + 1;
+    if (!v->n)
+        v->n = automatic_images(v);
     return RL_OK;
 }
 

@@ -422,6 +422,18 @@ static void conv2d_counts_flop_and_shows_multiply_accumulates(void **state)
     rl_kernel_release(&k);
 }
 
+/* The L3 is 8 MiB: input and output of 8 times that stream. */
+static void a_convolution_without_a_number_of_images_exceeds_the_caches(void **state)
+{
+    (void)state;
+    struct rl_kernel k;
+    account("conv2d", "n=0 c=256 h=112 w=112 groups=256", 1, &k);
+    double last = 8 << 20, image = 256.0 * 4 * (114 * 114 + 112 * 112);
+    assert_true(k.working_set_bytes.value >= 8 * last);
+    assert_true(k.working_set_bytes.value < 8 * last + 2 * image);
+    rl_kernel_release(&k);
+}
+
 static void impossible_convolutions_are_refused(void **state)
 {
     (void)state;
@@ -640,6 +652,7 @@ int main(void)
         cmocka_unit_test(spmv_moves_its_matrix_once),
         cmocka_unit_test(spmv_tells_padding_from_useful_work),
         cmocka_unit_test(every_conv2d_convolves),
+        cmocka_unit_test(a_convolution_without_a_number_of_images_exceeds_the_caches),
         cmocka_unit_test(conv2d_counts_flop_and_shows_multiply_accumulates),
         cmocka_unit_test(impossible_convolutions_are_refused),
         cmocka_unit_test(every_exp_maps),
