@@ -44,6 +44,9 @@ struct rl_measure_options rl_measure_options_default(void);
 enum rl_status rl_host_describe(const char *isa_mask, struct rl_machine *ret_machine,
                                 struct rl_error *err);
 
+/** What rl_sampling.nop_per_cycle is for this CPU; 0: not in the catalogue. */
+double rl_host_nop_per_cycle(const struct rl_cpu *cpu);
+
 /**
  * Measure this machine.
  *

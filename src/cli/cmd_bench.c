@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/unit.h"
+#include "ceilings/ceilings.h"
 #include "cpu/cpu.h"
 #include "format/format.h"
 #include "topology/topology.h"
@@ -27,7 +28,8 @@ struct bench {
     struct rl_work_env env;
     struct rl_machine machine;
     struct rl_places places;
-    unsigned n_cpu; /* threads that "all" means */
+    unsigned n_cpu;       /* threads that "all" means */
+    double nop_per_cycle; /* of this core undisturbed; 0 unknown */
     struct rl_profile profile;
     struct rl_progress progress;
     unsigned at; /* index of the config that runs */
@@ -103,6 +105,8 @@ static enum rl_status run_one(struct bench *b, unsigned i, struct rl_error *err)
     enum rl_status status = rl_places_pick(&b->places, config->threads, cpu, err);
     struct rl_bench_how how = {.cpu = cpu, .sampling = rl_sampling_default()};
     how.sampling.budget_s = b->options.budget_s;
+    how.sampling.probe = true;
+    how.sampling.nop_per_cycle = b->nop_per_cycle;
     how.sampling.progress = on_progress;
     how.sampling.cancelled = rl_interrupted;
     how.sampling.context = b;
@@ -186,7 +190,8 @@ static void print_table(const struct rl_profile *profile)
         const struct rl_traffic *t = rl_kernel_find_traffic(k, "DRAM");
         const struct rl_traffic none = {0};
         t = t ? t : &none;
-        printf("%-34s %7.0f %9s %14s %9s %9s\n", k->name, k->threads.value, time, rate,
+        printf("%-34s %7.0f %9s %s%14s %9s %9s\n", k->name, k->threads.value, time,
+               rl_bench_is_disturbed(k) ? "≥" : " ", rate,
                intensity(dram, sizeof dram, flop, t->bytes),
                intensity(most, sizeof most, flop, t->compulsory));
     }
@@ -272,6 +277,7 @@ static enum rl_status find_resources(struct bench *b, struct rl_error *err)
     struct rl_machine host = {0};
     RL_TRY(rl_work_isa_mask(mask, &b->env.isa_mask, err));
     RL_TRY(rl_cpu_detect(mask, &cpu, err));
+    b->nop_per_cycle = rl_host_nop_per_cycle(&cpu);
     enum rl_status status = rl_topology_detect(NULL, &cpu, &host, &b->places, err);
     if (status == RL_OK) {
         b->n_cpu = usable_cores(&host, &b->places);

@@ -16,6 +16,7 @@ struct series {
     double *clock_hz;  /* [n] */
     size_t n;
     size_t rejected;
+    size_t alone; /* with no rank next to a low probe */
 };
 
 static void series_release(struct series *x)
@@ -57,15 +58,17 @@ static const struct rl_sample *sample_of(const struct rl_sampler *s, unsigned ra
 static void series_fill(struct series *x, const struct rl_sampler *s, unsigned j, unsigned from,
                         unsigned to, bool keep_disturbed)
 {
-    x->n = x->rejected = 0;
+    x->n = x->rejected = x->alone = 0;
     for (unsigned i = 0; i < s->repeats[j]; i++) {
         double loop_s = 0;
         double clock_hz = 0;
         bool clean = true;
+        bool alone = true;
         for (unsigned k = from; k < to; k++) {
             const struct rl_sample *sample = sample_of(s, k, j, i);
             double seconds = fabs(sample->loop_s);
             clean = clean && is_clean(s, j, sample);
+            alone = alone && sample->nop >= s->nop_bar;
             loop_s = seconds > loop_s ? seconds : loop_s;
             clock_hz += fabs(sample->clock_hz) / (to - from);
         }
@@ -73,6 +76,7 @@ static void series_fill(struct series *x, const struct rl_sampler *s, unsigned j
             x->rejected++;
         if ((!clean && !keep_disturbed) || loop_s <= 0 || clock_hz <= 0)
             continue;
+        x->alone += alone;
         x->rate[x->n] = 1 / loop_s;
         x->per_cycle[x->n] = 1 / loop_s / clock_hz;
         x->clock_hz[x->n++] = clock_hz;
@@ -95,6 +99,7 @@ static bool estimate_ranks(const struct rl_sampler *s, unsigned j, unsigned from
         t->disturbed = true;
         rejected = 0;
     }
+    t->disturbed |= x.alone < (wanted + 1) / 2;
     size_t top = x.n / TOP_SHARE > s->how->top ? x.n / TOP_SHARE : s->how->top;
     *ret_rate = rl_estimate_top(x.rate, x.n, top);
     *ret_per_cycle = rl_estimate_top(x.per_cycle, x.n, top);

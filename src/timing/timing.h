@@ -83,8 +83,8 @@ struct rl_timing {
     unsigned rejected;  /**< samples thrown away: a rank lost its CPU, or (private jobs) the core
                              clock changed or the probe saw the core shared */
     uint64_t loops;     /**< loops a sample */
-    bool disturbed; /**< hardly any clean sample, so disturbed ones had to be used: read the rate
-                         as "at least" */
+    bool disturbed; /**< hardly any clean sample, so disturbed ones had to be used, or (shared jobs)
+                         hardly any without a low probe on some rank: read the rate as "at least" */
 };
 
 /** What a whole call of rl_sample saw. */

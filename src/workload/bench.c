@@ -80,6 +80,23 @@ static enum rl_status time_work(struct rl_work *work, struct rl_team *team,
     return rl_sample(team, &job, 1, &how->sampling, ret_timing, NULL, err);
 }
 
+/* A disturbed call would read as a slow kernel. */
+static enum rl_status note_disturbance(struct rl_kernel *kernel, struct rl_error *err)
+{
+    return rl_missing_add(&kernel->missing, RL_BENCH_UNDISTURBED,
+                          "in hardly any call did every thread keep its core to itself, so the "
+                          "time is at most this and the rate at least",
+                          err);
+}
+
+bool rl_bench_is_disturbed(const struct rl_kernel *kernel)
+{
+    for (size_t i = 0; i < kernel->missing.n; i++)
+        if (!strcmp(kernel->missing.item[i].what, RL_BENCH_UNDISTURBED))
+            return true;
+    return false;
+}
+
 static enum rl_status fill_row(const struct rl_work *work, const struct rl_timing *timing,
                                struct rl_kernel *kernel, struct rl_error *err)
 {
@@ -90,7 +107,7 @@ static enum rl_status fill_row(const struct rl_work *work, const struct rl_timin
     kernel->calls = rl_value(1, RL_SOURCE_DECLARED, 0);
     kernel->time_s = rl_value(timing->time_s, RL_SOURCE_MEASURED, timing->spread);
     kernel->threads = rl_value(config->threads, RL_SOURCE_DECLARED, 0);
-    return RL_OK;
+    return timing->disturbed ? note_disturbance(kernel, err) : RL_OK;
 }
 
 static enum rl_status bench_on(struct rl_work *work, struct rl_team *team,

@@ -16,13 +16,20 @@ struct rl_bench_how {
  * Set up, verify, time and account one config; the row is appended to `profile`.
  *
  * The row stands for one call: time_s is the wall time of a call on an undisturbed machine, counts
- * and bytes are those of one call.
+ * and bytes are those of one call. Where hardly any call was undisturbed an entry in `missing` says
+ * so.
  *
  * @return RL_OK; RL_EDATA if the result is wrong; RL_EUNAVAIL, RL_EINVAL, RL_ENOMEM, RL_ECANCEL as
  *         from the steps. On failure the profile is as before.
  */
 enum rl_status rl_bench_run(const struct rl_work_config *config, const struct rl_bench_how *how,
                             struct rl_profile *profile, struct rl_error *err);
+
+/** Entry in `missing` of a kernel whose calls were disturbed. */
+#define RL_BENCH_UNDISTURBED "undisturbed time"
+
+/** Whether the row has that entry. */
+bool rl_bench_is_disturbed(const struct rl_kernel *kernel);
 
 /** One row of the standard sets: a family and "key=value" words. */
 struct rl_bench_case {

@@ -274,6 +274,7 @@ static struct rl_sampler sampler_with(const struct rl_sampling *how, const struc
                                       struct rl_sample_rank *rank, struct rl_sample *sample,
                                       unsigned *repeats, bool *wanting, unsigned from)
 {
+    static uint64_t loops = 1;
     for (unsigned i = 0; i < SAMPLES; i++)
         sample[i] = (struct rl_sample){
             .loop_s = 1e-6, .clock_hz = i < from ? 1e9 : 0.92e9, .nop = i < from ? 7.9 : 4.0};
@@ -284,6 +285,7 @@ static struct rl_sampler sampler_with(const struct rl_sampling *how, const struc
                                .n_job = 1,
                                .how = how,
                                .rank = rank,
+                               .loops = &loops,
                                .repeats = repeats,
                                .wanting = wanting};
 }
@@ -332,9 +334,14 @@ static void a_job_hardly_seen_undisturbed_wants_more_and_says_so(void **state)
     assert_true(rl_sampler_estimate(&s, 0, &t));
     assert_true(t.disturbed);
     assert_int_equal(t.repeats, SAMPLES);
-    /* what is shared is judged by itself */
+    /* what is shared keeps its samples */
     job.shared = true;
     s = sampler_with(&how, &job, &rank, sample, &repeats, &wanting, 1);
+    assert_false(rl_sampler_judge(&s));
+    assert_true(rl_sampler_estimate(&s, 0, &t));
+    assert_int_equal(t.repeats, SAMPLES);
+    assert_true(t.disturbed); /* one sample on a core of its own */
+    s = sampler_with(&how, &job, &rank, sample, &repeats, &wanting, 2);
     assert_false(rl_sampler_judge(&s));
     assert_true(rl_sampler_estimate(&s, 0, &t));
     assert_false(t.disturbed);

@@ -641,6 +641,25 @@ static void a_bench_fills_a_row(void **state)
     rl_profile_release(&profile);
 }
 
+static void a_bench_says_when_its_calls_were_disturbed(void **state)
+{
+    (void)state;
+    struct rl_work_env env = test_env();
+    struct rl_work_config config;
+    struct rl_profile profile = {0};
+    static const int unpinned = -1;
+    struct rl_bench_how how = {.cpu = &unpinned, .sampling = rl_sampling_default()};
+    how.sampling.budget_s = 0.01;
+    how.sampling.probe = true;
+    how.sampling.nop_per_cycle = 1e6; /* no core is ever undisturbed */
+    rl_work_config_init(&config, rl_workload_find("triad"), &env);
+    set(&config, "n", "1000");
+    assert_int_equal(rl_bench_run(&config, &how, &profile, NULL), RL_OK);
+    assert_true(rl_bench_is_disturbed(&profile.kernel[0]));
+    assert_true(rl_known(profile.kernel[0].time_s));
+    rl_profile_release(&profile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -673,6 +692,7 @@ int main(void)
         cmocka_unit_test(absurd_sizes_are_refused),
         cmocka_unit_test(standard_cases_configure),
         cmocka_unit_test(a_bench_fills_a_row),
+        cmocka_unit_test(a_bench_says_when_its_calls_were_disturbed),
     };
     return cmocka_run_group_tests(tests, NULL, free_teams);
 }
