@@ -2,9 +2,10 @@
 
 #include "workload/workload_internal.h"
 
-/* A panel of B is read once for each block of A, so it need not be near; but A is packed again for
- * each panel. */
-static const size_t least_panel_bytes = 1 << 20, most_panel_bytes = 16 << 20;
+/* A panel of B is read once for each block of A, so it need not be near: 3 GB/s at 60 GFLOP/s. But
+ * A is packed again for each panel, so it should be wide, however little there is of a last cache.
+ */
+static const size_t least_panel_bytes = 5 << 20, most_panel_bytes = 12 << 20;
 /* Of the L2 a sliver of B takes an eighth, which leaves three fifths for the block of A and the
  * rest for C on its way; deeper than this no pass over C is worth saving. */
 enum { SLIVER_SHARE = 8, MOST_DEPTH = 512 };
@@ -31,15 +32,15 @@ void rl_gemm_plan_init(struct rl_gemm_plan *plan, const struct rl_work_env *env,
     const struct rl_kernels *kernels = rl_kernels(isa, precision);
     size_t mr = kernels->gemm_mr, nr = kernels->gemm_nr, e = rl_precision_size(precision);
     size_t l2 = rl_work_cache(env, 2, 256 << 10);
-    size_t l3_share = rl_work_last_cache(env) / 4 / threads;
-    l3_share = l3_share < least_panel_bytes ? least_panel_bytes : least(l3_share, most_panel_bytes);
+    size_t panel_bytes = least(rl_work_last_cache(env) / 2 / threads, most_panel_bytes);
+    panel_bytes = panel_bytes < least_panel_bytes ? least_panel_bytes : panel_bytes;
     plan->kernels = kernels;
     plan->element = e;
     /* Deep blocks mean few passes over C. A sliver of B that fits the L1 is half as deep and gains
      * nothing: both slivers come from the L2 at a third of what it can deliver. */
     plan->kc = round_down(least(l2 / SLIVER_SHARE / (nr * e), MOST_DEPTH), 8);
     plan->mc = round_down(l2 * 6 / 10 / (plan->kc * e), mr);
-    plan->nc = round_down(l3_share / (plan->kc * e), nr);
+    plan->nc = round_down(panel_bytes / (plan->kc * e), nr);
 }
 
 size_t rl_gemm_scratch(const struct rl_gemm_plan *plan, size_t m, size_t n, size_t k)

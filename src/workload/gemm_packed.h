@@ -1,8 +1,8 @@
 /* Matrix multiplication by packing: the blocking around the micro-kernel of kernels.h.
  *
  * Levels after Goto and van de Geijn, ACM TOMS 34(3), 2008: a sliver of B (kc x nr) and a block of
- * A (mc x kc) stay in the L2, a panel of B (kc x nc) in the L3. One thread's work; threads take
- * disjoint parts of C and share nothing but the inputs. */
+ * A (mc x kc) stay in the L2, a panel of B (kc x nc) where there is room. One thread's work;
+ * threads take disjoint parts of C and share nothing but the inputs. */
 #ifndef RL_WORKLOAD_GEMM_PACKED_H
 #define RL_WORKLOAD_GEMM_PACKED_H
 
