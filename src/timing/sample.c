@@ -158,6 +158,7 @@ static bool due(const struct rl_sampler *s, unsigned j)
 /* No-operations a cycle now; they are behind the last sample and before the next. */
 static double probe(struct rl_sampler *s, struct rl_sample_rank *r)
 {
+    (void)rl_nop_rate(&s->clock); /* its code may have to come back into the caches */
     double nop_hz = rl_nop_rate(&s->clock);
     double core_hz = clock_near(s, r);
     double nop = core_hz > 0 ? nop_hz / core_hz : 0;
