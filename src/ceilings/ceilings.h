@@ -58,4 +58,36 @@ double rl_host_nop_per_cycle(const struct rl_cpu *cpu);
 enum rl_status rl_measure(const struct rl_measure_options *options, struct rl_machine *ret_machine,
                           struct rl_error *err);
 
+/**
+ * Measure the DRAM ceilings only: load, triad and non-temporal triad for each of options->threads,
+ * a few tenths of a second. Everything else of the record is as rl_host_describe has it, beside the
+ * range of core clock seen.
+ * @return as rl_measure.
+ */
+enum rl_status rl_measure_dram(const struct rl_measure_options *options,
+                               struct rl_machine *ret_machine, struct rl_error *err);
+
+/** A ceiling whose rate is another now. */
+struct rl_drift {
+    const char *id; /**< borrowed from the older record */
+    double then_bytes_per_s, now_bytes_per_s;
+};
+
+/** Of each memory ceiling of `fresh` and `again` the faster stays in `fresh`. */
+void rl_refresh_keep_faster(struct rl_machine *fresh, const struct rl_machine *again);
+
+/**
+ * Whether any memory ceiling that both records have moved by more than `tolerance` (0.1: to less
+ * than 1 / 1.1 or more than 1.1 of what it was).
+ * @param ret_drift  the one that moved furthest; written where any did.
+ */
+bool rl_refresh_drift(const struct rl_machine *then, const struct rl_machine *now, double tolerance,
+                      struct rl_drift *ret_drift);
+
+/**
+ * Give `machine` the memory rates of `fresh`. Patterns that `fresh` lacks move with the plain load
+ * of their level and number of threads, as modelled values.
+ */
+void rl_refresh_apply(struct rl_machine *machine, const struct rl_machine *fresh);
+
 #endif

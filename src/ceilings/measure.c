@@ -305,14 +305,33 @@ static enum rl_status begin(struct rl_session *s, struct rl_error *err)
     return rl_string_set(&s->machine->cpu.microarchitecture, s->core ? s->core->name : NULL, err);
 }
 
-enum rl_status rl_measure(const struct rl_measure_options *options, struct rl_machine *ret_machine,
-                          struct rl_error *err)
+static enum rl_status measure_dram(struct rl_session *s, struct rl_error *err)
+{
+    const struct rl_measure_options *o = s->options;
+    enum rl_status status = RL_OK;
+    RL_TRY(check_counts(s, o->threads, o->n_threads, err));
+    RL_TRY(make_images(s, err));
+    s->planned_s = o->budget_s;
+    for (size_t i = 0; i < o->n_threads && status == RL_OK; i++) {
+        status = make_team(s, o->threads[i], err);
+        if (status == RL_OK)
+            status = rl_measure_level(s, "DRAM", o->budget_s / (double)o->n_threads, err);
+        release_team(s);
+    }
+    s->machine->environment.clock_min_hz = s->clock_min_hz;
+    s->machine->environment.clock_max_hz = s->clock_max_hz;
+    return status;
+}
+
+static enum rl_status measure_by(const struct rl_measure_options *options,
+                                 enum rl_status (*how)(struct rl_session *, struct rl_error *),
+                                 struct rl_machine *ret_machine, struct rl_error *err)
 {
     struct rl_machine machine = {0};
     struct rl_session s = {.options = options, .machine = &machine};
     enum rl_status status = begin(&s, err);
     if (status == RL_OK)
-        status = measure_all(&s, err);
+        status = how(&s, err);
     for (int p = 0; p < RL_PRECISION_COUNT; p++)
         free(s.image[p]);
     rl_places_release(&s.places);
@@ -323,4 +342,18 @@ enum rl_status rl_measure(const struct rl_measure_options *options, struct rl_ma
     }
     *ret_machine = machine;
     return RL_OK;
+}
+
+enum rl_status rl_measure(const struct rl_measure_options *options, struct rl_machine *ret_machine,
+                          struct rl_error *err)
+{
+    return measure_by(options, measure_all, ret_machine, err);
+}
+
+enum rl_status rl_measure_dram(const struct rl_measure_options *options,
+                               struct rl_machine *ret_machine, struct rl_error *err)
+{
+    struct rl_measure_options quick = *options;
+    quick.mode = RL_MEASURE_QUICK;
+    return measure_by(&quick, measure_dram, ret_machine, err);
 }

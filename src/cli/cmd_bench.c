@@ -1,4 +1,5 @@
 /* roofline bench: reference kernels on this machine, as a profile and under its roof. */
+#include "cli/bench_drift.h"
 #include "cli/bench_plan.h"
 #include "cli/options.h"
 #include "cli/progress.h"
@@ -31,6 +32,8 @@ struct bench {
     unsigned n_cpu;       /* threads that "all" means */
     double nop_per_cycle; /* of this core undisturbed; 0 unknown */
     struct rl_profile profile;
+    struct bench_drift drift;
+    bool machine_is_kept; /* the record in the store: of this machine, and at some other time */
     struct rl_progress progress;
     unsigned at; /* index of the config that runs */
     char label[96];
@@ -149,15 +152,20 @@ static enum rl_status run_all(struct bench *b, struct rl_error *err)
     struct timespec from, to;
     clock_gettime(CLOCK_MONOTONIC, &from);
     rl_progress_begin(&b->progress);
-    enum rl_status status = RL_OK;
+    if (b->machine_is_kept)
+        bench_drift_plan(&b->drift, &b->plan, &b->machine);
+    enum rl_status status = bench_drift_check(&b->drift, err);
     for (unsigned i = 0; i < b->plan.n && status == RL_OK; i++)
         status = rl_interrupted(NULL) ? rl_fail(err, RL_ECANCEL, "interrupted; nothing was written")
                                       : run_one(b, i, err);
+    if (status == RL_OK)
+        status = bench_drift_check(&b->drift, err);
     rl_progress_end(&b->progress);
     clock_gettime(CLOCK_MONOTONIC, &to);
     RL_TRY(status);
-    return describe_profile(
-        b, (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec), err);
+    RL_TRY(describe_profile(
+        b, (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec), err));
+    return bench_drift_apply(&b->drift, &b->machine, &b->profile, err);
 }
 
 /* FLOP a byte, or why there is no such figure. */
@@ -174,8 +182,8 @@ static const char *intensity(char *buf, size_t size, double flop, struct rl_valu
 /* The bare figures. The least traffic, everything once, gives the most intensity. */
 static void print_table(const struct rl_profile *profile)
 {
-    printf("%-34s %7s %9s %14s %9s %9s\n", "", "", "", "", "AI", "AI");
-    printf("%-34s %7s %9s %14s %9s %9s\n", "kernel", "threads", "time", "rate", "of DRAM",
+    printf("%-34s %7s %9s %15s %9s %9s\n", "", "", "", "", "AI", "AI");
+    printf("%-34s %7s %9s %15s %9s %9s\n", "kernel", "threads", "time", "rate", "of DRAM",
            "at most");
     for (size_t i = 0; i < profile->n_kernel; i++) {
         const struct rl_kernel *k = &profile->kernel[i];
@@ -263,8 +271,10 @@ static enum rl_status find_machine(struct bench *b, struct rl_machine *host, str
 {
     if (b->options.machine)
         return rl_machine_read(b->options.machine, &b->machine, err);
-    if (host->key && rl_store_load(host->key, &b->machine, NULL) == RL_OK)
+    if (host->key && rl_store_load(host->key, &b->machine, NULL) == RL_OK) {
+        b->machine_is_kept = true;
         return RL_OK;
+    }
     b->machine = *host;
     memset(host, 0, sizeof *host);
     return RL_OK;
@@ -312,6 +322,7 @@ static int run(const struct rl_command *self, int argc, char **argv)
             status = run_all(&b, &err);
         exit_code = finish(&b, status, &err);
     }
+    bench_drift_release(&b.drift);
     bench_plan_release(&b.plan);
     bench_options_release(&b.options);
     rl_profile_release(&b.profile);

@@ -179,6 +179,67 @@ static void an_end_nobody_saw_leaves_the_level_as_reported(void **state)
     assert_int_equal(levels[2].measured_size_bytes, 30000000);
 }
 
+static void add_rate(struct rl_machine *machine, const char *level, const char *pattern,
+                     double rate)
+{
+    struct rl_memory_ceiling m = {
+        .threads = 2, .rate = rl_value(rate, RL_SOURCE_MEASURED, 0.01), .per_cycle = 5};
+    snprintf(m.level, sizeof m.level, "%s", level);
+    snprintf(m.pattern, sizeof m.pattern, "%s", pattern);
+    assert_int_equal(rl_machine_add_memory(machine, &m, NULL), RL_OK);
+}
+
+static void rates_that_moved_are_found_and_taken_over(void **state)
+{
+    (void)state;
+    struct rl_machine then = {0}, now = {0}, later = {0};
+    struct rl_drift drift;
+    add_rate(&then, "L3", "load", 200e9);
+    add_rate(&then, "DRAM", "load", 40e9);
+    add_rate(&then, "DRAM", "triad", 38e9);
+    add_rate(&then, "DRAM", "copy", 30e9);
+    add_rate(&now, "DRAM", "load", 42e9);
+    add_rate(&now, "DRAM", "triad", 36e9);
+    assert_false(rl_refresh_drift(&then, &now, 0.1, &drift));
+    add_rate(&later, "DRAM", "load", 80e9);
+    add_rate(&later, "DRAM", "triad", 35e9);
+    rl_refresh_keep_faster(&now, &later);
+    near(now.memory[0].rate.value, 80e9);
+    near(now.memory[1].rate.value, 36e9);
+    assert_true(rl_refresh_drift(&then, &now, 0.1, &drift));
+    assert_string_equal(drift.id, "DRAM.load@2");
+    near(drift.then_bytes_per_s, 40e9);
+    near(drift.now_bytes_per_s, 80e9);
+    rl_refresh_apply(&then, &now);
+    near(then.memory[0].rate.value, 200e9);
+    near(then.memory[1].rate.value, 80e9);
+    near(then.memory[2].rate.value, 36e9);
+    near(then.memory[3].rate.value, 60e9); /* as the load: twice */
+    assert_int_equal(then.memory[3].rate.source, RL_SOURCE_MODELLED);
+    rl_machine_release(&then);
+    rl_machine_release(&now);
+    rl_machine_release(&later);
+}
+
+static void dram_is_measured_alone(void **state)
+{
+    (void)state;
+    static const unsigned one = 1;
+    struct rl_measure_options options = rl_measure_options_default();
+    struct rl_machine machine = {0};
+    options.threads = &one;
+    options.n_threads = 1;
+    options.budget_s = 0.05;
+    struct rl_error err = {0};
+    if (rl_measure_dram(&options, &machine, &err) != RL_OK)
+        fail_msg("%s", err.text);
+    assert_true(machine.n_memory > 0 && machine.n_compute == 0);
+    for (size_t i = 0; i < machine.n_memory; i++)
+        assert_string_equal(machine.memory[i].level, "DRAM");
+    assert_true(machine.environment.clock_max_hz > 0);
+    rl_machine_release(&machine);
+}
+
 /* Working sets of a made-up session. */
 static size_t set_of(struct rl_machine *machine, unsigned threads, const char *name)
 {
@@ -291,6 +352,8 @@ int main(void)
         cmocka_unit_test(first_level_mixes_are_bound_by_loads_stores_or_both),
         cmocka_unit_test(plateaus_end_where_the_levels_do),
         cmocka_unit_test(a_level_that_lies_about_its_size_is_corrected),
+        cmocka_unit_test(rates_that_moved_are_found_and_taken_over),
+        cmocka_unit_test(dram_is_measured_alone),
         cmocka_unit_test(an_end_nobody_saw_leaves_the_level_as_reported),
         cmocka_unit_test(working_sets_lie_inside_their_level_and_outside_the_one_before),
         cmocka_unit_test(a_short_measurement_fills_a_record),
