@@ -513,15 +513,17 @@ static bool is_named_already(const struct rl_result *result, size_t i)
 
 /* Start-up by the dynamic loader is always uncounted and of no interest. */
 static enum rl_status note_uncounted(struct builder *b, const struct rl_result *result,
-                                     double *uncounted_ns, struct rl_error *err)
+                                     double *uncounted_ns, double *counted_ns, struct rl_error *err)
 {
     for (size_t i = 0; i < result->n_uncounted; i++) {
         const struct rl_result_uncounted *u = &result->uncounted[i];
         bool is_meant = u->reason == RLE_UNCOUNTED_BEFORE || u->reason == RLE_UNCOUNTED_PAUSED;
         if (u->reason == RLE_UNCOUNTED_RUNTIME || (is_meant && is_in_bursts(result)))
             continue;
-        if (u->end_ns > u->begin_ns)
-            *uncounted_ns += (double)(u->end_ns - u->begin_ns);
+        double spent_ns = u->end_ns > u->begin_ns ? (double)(u->end_ns - u->begin_ns) : 0;
+        *uncounted_ns += spent_ns;
+        if (u->reason == RLE_UNCOUNTED_PAUSED) /* lies between begin and end of counting */
+            *counted_ns -= spent_ns;
         if (u->reason == RLE_UNCOUNTED_DETACHED || u->reason == RLE_UNCOUNTED_CHILD)
             b->tally->any_process_failed = true;
         if (is_named_already(result, i))
@@ -616,7 +618,7 @@ static enum rl_status finish(struct builder *b, struct rl_error *err)
         if (result->end_ns > result->start_ns)
             counted_ns += (double)(result->end_ns - result->start_ns);
         RL_TRY(note_state(b, result, err));
-        RL_TRY(note_uncounted(b, result, &uncounted_ns, err));
+        RL_TRY(note_uncounted(b, result, &uncounted_ns, &counted_ns, err));
     }
     if (uncounted_ns > 0)
         b->tally->uncounted_share = uncounted_ns / (counted_ns + uncounted_ns);
