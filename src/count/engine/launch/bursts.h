@@ -9,7 +9,8 @@
 /**
  * Read lines from standard input, each the milliseconds of a burst: attach, wait, detach, and
  * answer a line on standard output, "ok NANOSECONDS" (from all threads in to all threads asked out)
- * or "failed REASON". Ends at the end of input, with the process running natively.
+ * or "failed REASON". Ends at the end of input, and by no signal but SIGKILL, with the process
+ * running natively; after SIGKILL a child of its own sees to that.
  *
  * @return exit status.
  */

@@ -92,7 +92,7 @@ const char *remote_map_image(struct remote *v, const struct image *image, uint64
     long fd = v->call(v, SYS_openat,
                       (uint64_t[6]){(uint64_t)AT_FDCWD, scratch, O_RDONLY | O_CLOEXEC, 0, 0, 0});
     if (remote_failed(fd))
-        return "it cannot open the engine";
+        return "it cannot open the engine, as in a container that does not see its file";
     long base = remote_map(v, 0, image->span, PROT_NONE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     bool mapped = !remote_failed(base);
