@@ -191,6 +191,23 @@ static void check_engine(const struct patient *p, struct finding *f)
     free(engine);
 }
 
+static void check_attaching(const struct patient *p, struct finding *f)
+{
+    static const char yama[] = "kernel.yama.ptrace_scope";
+    struct rl_error err = {0};
+    char *engine = rl_object_path("libroofline-engine.so");
+    char *launcher = rl_object_path("roofline-engine-launch");
+    (void)p;
+    if (rl_profile_probe_attach(engine, launcher, &err) == RL_OK)
+        say(f, GOOD, "counted a running process");
+    else
+        say(f, ABSENT, "running processes cannot be counted: %s", err.text);
+    if (f->state == ABSENT && strstr(err.text, yama))
+        enable(f, "sudo sysctl kernel.yama.ptrace_scope=0");
+    free(engine);
+    free(launcher);
+}
+
 static void check_blas(const struct patient *p, struct finding *f)
 {
     struct rl_error err = {0};
@@ -276,13 +293,21 @@ static void print_counters(const struct patient *p)
 }
 
 static const struct check checks[] = {
-    {"core", check_core, NULL},         {"instruction sets", check_isa, NULL},
-    {"withheld", check_withheld, NULL}, {"cores", check_cores, NULL},
-    {"clock", check_clock, NULL},       {"huge pages", check_huge_pages, NULL},
-    {"memory", check_memory, NULL},     {"sampling", check_sampling, NULL},
-    {"counting", check_engine, NULL},   {"counters", NULL, print_counters},
-    {"BLAS", check_blas, NULL},         {"libmvec", check_libmvec, NULL},
-    {"SLEEF", check_sleef, NULL},       {"machine record", check_record, NULL},
+    {"core", check_core, NULL},
+    {"instruction sets", check_isa, NULL},
+    {"withheld", check_withheld, NULL},
+    {"cores", check_cores, NULL},
+    {"clock", check_clock, NULL},
+    {"huge pages", check_huge_pages, NULL},
+    {"memory", check_memory, NULL},
+    {"sampling", check_sampling, NULL},
+    {"counting", check_engine, NULL},
+    {"attaching", check_attaching, NULL},
+    {"counters", NULL, print_counters},
+    {"BLAS", check_blas, NULL},
+    {"libmvec", check_libmvec, NULL},
+    {"SLEEF", check_sleef, NULL},
+    {"machine record", check_record, NULL},
 };
 
 static enum rl_status examine(bool retest, struct rl_error *err)

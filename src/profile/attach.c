@@ -4,8 +4,11 @@
 #include "profile/counting.h"
 #include "profile/profile_internal.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* So many bursts, but not closer together than the first limit, nor farther apart than the other.
  */
@@ -196,5 +199,26 @@ enum rl_status rl_profile_attach(int32_t pid, double duration_s,
     if (s.has_tally)
         rl_tally_release(&s.tally);
     rl_profile_release(&s.profile);
+    return status;
+}
+
+enum rl_status rl_profile_probe_attach(const char *engine, const char *launcher,
+                                       struct rl_error *err)
+{
+    struct bursts b = {0};
+    RL_TRY(counting_probe(engine, err));
+    if (!launcher)
+        return rl_fail(err, RL_EUNAVAIL, "the launcher of the counting engine is not installed");
+    pid_t child = fork();
+    if (child < 0)
+        return rl_fail_errno(err, "no process to attach to");
+    while (child == 0)
+        pause();
+    enum rl_status status = bursts_start(child, engine, launcher, NULL, &b, err);
+    if (status == RL_OK && !bursts_count(&b, 1))
+        status = rl_fail(err, RL_EUNAVAIL, "%s", b.why);
+    bursts_release(&b);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
     return status;
 }

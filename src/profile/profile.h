@@ -38,6 +38,14 @@ bool rl_profile_traffic_from_name(const char *name, enum rl_profile_traffic *ret
 enum rl_status rl_profile_probe_engine(const char *engine, const char *const *envp,
                                        struct rl_error *err);
 
+/**
+ * Can running processes be counted here? Attaches to a child, which is no relative of the one that
+ * traces it.
+ * @return RL_OK; RL_EUNAVAIL with the reason.
+ */
+enum rl_status rl_profile_probe_attach(const char *engine, const char *launcher,
+                                       struct rl_error *err);
+
 struct rl_profile_options {
     enum rl_profile_count count;
     enum rl_profile_traffic traffic;

@@ -1,1 +1,1 @@
-roofline doctor | sed -n "s/^[-ok!]* *\(core\|BLAS\|machine record\|counters\) .*/\1/p"
+roofline doctor | sed -n "s/^[-ok!]* *\(core\|BLAS\|attaching\|machine record\|counters\) .*/\1/p"
