@@ -135,6 +135,25 @@ elsewhere() {
     done
 }
 
+# While its only thread waits it is attached to and left; the thread finds out when it wakes.
+idle() {
+    scenario=idle
+    start 3
+    for result in 0 1 2; do
+        attach || complain "$(cat "$work/message")"
+        sleep 0.0$result
+        detach || bad=1
+    done
+    attach || complain "$(cat "$work/message")"
+    sleep 0.7 # it wakes
+    detach || bad=1
+    sleep 0.6 # and again
+    end 5
+    count "$work/r.$pid.1"
+    expect "state 4"
+    [ "$(value insns)" -gt 10 ] || complain "nothing was counted: $(cat "$work/counts")"
+}
+
 refused() {
     reason=$scenario
     case $reason in
@@ -192,8 +211,11 @@ launcher_killed() {
     done
     # what is left of the last one took it out of the engine
     sleep 1.5
-    count "$(ls -t "$work"/r.* | head -n 1)"
-    expect "state 4"
+    [ -e "$work/r.$pid.0" ] || complain "it was never attached to"
+    for file in "$work/r.$pid".*; do
+        count "$file"
+        expect "state 4"
+    done
     echo 5 | "$launcher" --bursts "$engine" "mode=mix,output=$work/r" $pid > "$work/answers"
     grep -q '^ok' "$work/answers" || complain "afterwards: $(cat "$work/answers")"
     end 5
@@ -212,7 +234,7 @@ killed() {
         sleep 0.01
         i=$((i + 1))
     done
-    kill $bursting
+    kill -KILL $bursting
     wait $bursting 2> /dev/null
     grep -q 'it has ended\|no such process' "$work/answers" || complain "answers: $(head "$work/answers")"
 }

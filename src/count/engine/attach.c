@@ -37,7 +37,8 @@ struct rle_control rle_control = {
 };
 
 /* Under the engine's lock. */
-static bool has_result; /* since it was first attached to */
+static bool has_result;   /* since it was first attached to */
+static bool has_handlers; /* the kernel knows the engine's, not the program's */
 
 static uint32_t state(void)
 {
@@ -122,7 +123,9 @@ static void open_gate(void)
     if (!change_state(RLE_PRESENCE_GATHERING, RLE_PRESENCE_OPENING))
         return;
     __atomic_store_n(&rle_control.detaching, 0, __ATOMIC_RELEASE);
-    rle_signals_init();
+    if (!has_handlers)
+        rle_signals_init();
+    has_handlers = true;
     change_state(RLE_PRESENCE_OPENING, RLE_PRESENCE_IN);
 }
 
@@ -250,15 +253,34 @@ static void stay(void)
     rle_unlock(&rle_engine.lock);
 }
 
-bool rle_park(struct rle_thread *thread)
+/* Nobody is in the cache. Under the lock. */
+static void give_back_handlers(void)
 {
-    wait_for_gate();
+    if (!has_handlers)
+        return;
+    rle_uninstall_actions();
+    rle_result_pause("the counting engine left on request");
+    has_handlers = false;
+}
+
+static bool goes_native(void)
+{
+    rle_lock(&rle_engine.lock);
+    bool is_out = state() == RLE_PRESENCE_OUT || state() == RLE_PRESENCE_ABORTED;
+    if (is_out)
+        give_back_handlers();
+    rle_unlock(&rle_engine.lock);
+    return is_out;
+}
+
+/* Once the gate is not in question: until the others can leave too, or it is asked for again. */
+static void wait_for_others(struct rle_thread *thread)
+{
     uint64_t give_up_ns = rle_now_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
     rle_lock(&rle_engine.lock);
     __atomic_store_n(&thread->parked, 1, __ATOMIC_RELEASE);
     if (state() == RLE_PRESENCE_LEAVING && all_others_wait(thread)) {
-        rle_uninstall_actions();
-        rle_result_pause("the counting engine left on request");
+        give_back_handlers();
         change_state(RLE_PRESENCE_LEAVING, RLE_PRESENCE_OUT);
     }
     rle_unlock(&rle_engine.lock);
@@ -267,9 +289,17 @@ bool rle_park(struct rle_thread *thread)
         if (rle_now_ns(CLOCK_MONOTONIC) > give_up_ns)
             stay();
     }
-    if (state() == RLE_PRESENCE_OUT || state() == RLE_PRESENCE_ABORTED)
-        return true; /* and stays marked: it must not be kicked any more */
-    __atomic_store_n(&thread->parked, 0, __ATOMIC_RELEASE);
+}
+
+bool rle_park(struct rle_thread *thread)
+{
+    do {
+        wait_for_gate();
+        wait_for_others(thread);
+        if (goes_native())
+            return true; /* and stays marked: it must not be kicked any more */
+        __atomic_store_n(&thread->parked, 0, __ATOMIC_RELEASE);
+    } while (state() == RLE_PRESENCE_GATHERING || state() == RLE_PRESENCE_OPENING);
     return false;
 }
 

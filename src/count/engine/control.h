@@ -18,7 +18,7 @@
 #define RLE_CONTROL_VERSION 1u
 
 /** `state`. The launcher makes OUT or ABORTED to GATHERING, and IN to LEAVING; the engine does all
- * else. */
+ * else. While all threads are in system calls LEAVING lasts, and may become GATHERING again. */
 enum rle_presence {
     RLE_PRESENCE_OUT = 0,       /**< the program runs natively, though threads that wait in a system
                                      call since before may still have to leave the engine */

@@ -170,6 +170,19 @@ static long open_for_child(const char *prefix, int pid, uint32_t *ret_sequence)
     return rle_is_error(at) ? at : 0;
 }
 
+/* The first state that is not RUNNING stays. */
+static void end_of(struct rle_result_header *h, enum rle_process_state state, const char *message)
+{
+    uint32_t running = RLE_STATE_RUNNING;
+    if (!h || !__atomic_compare_exchange_n(&h->state, &running, state, false, __ATOMIC_ACQ_REL,
+                                           __ATOMIC_RELAXED))
+        return;
+    struct rle_text text = {h->message, sizeof(h->message), 0};
+    if (*message)
+        rle_text_add(&text, message);
+    h->end_ns = rle_now_ns(CLOCK_MONOTONIC);
+}
+
 /* The tables of `from`, in new memory, and counts at zero. */
 static void begin_with_tables_of(const struct rle_result_header *from, uint32_t mode, int pid,
                                  uint32_t sequence)
@@ -216,6 +229,7 @@ long rle_result_renew(const char *prefix, uint32_t mode)
     if (error)
         return error;
     begin_with_tables_of(before, mode, pid, sequence);
+    end_of(before, RLE_STATE_DETACHED, "another counts it now");
     rle_sys3(SYS_munmap, (long)before, (long)result.table_bytes, 0);
     return 0;
 }
@@ -399,15 +413,7 @@ bool rle_result_replace_page(uint64_t address)
 
 static void end(enum rle_process_state state, const char *message)
 {
-    struct rle_result_header *h = result.header;
-    uint32_t running = RLE_STATE_RUNNING;
-    if (!h || !__atomic_compare_exchange_n(&h->state, &running, state, false, __ATOMIC_ACQ_REL,
-                                           __ATOMIC_RELAXED))
-        return;
-    struct rle_text text = {h->message, sizeof(h->message), 0};
-    if (*message)
-        rle_text_add(&text, message);
-    h->end_ns = rle_now_ns(CLOCK_MONOTONIC);
+    end_of(result.header, state, message);
 }
 
 /* The last entry, if the program is running uncounted since then. */

@@ -208,7 +208,7 @@ void rle_leave(struct rle_thread *thread)
     if (rle_park(thread)) {
         struct rle_native_state native = {.pc = thread->next_pc,
                                           .cs = RLE_USER_CS,
-                                          .rflags = thread->rflags,
+                                          .rflags = thread->rflags & ~RLE_TRAP_FLAG,
                                           .sp = thread->reg[RLE_RSP],
                                           .ss = RLE_USER_SS};
         rle_copy(native.reg, thread->reg, sizeof(native.reg));

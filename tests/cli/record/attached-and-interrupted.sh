@@ -7,7 +7,7 @@ command -v setsid >/dev/null || { echo "needs setsid, to signal a group as a ter
 setsid roofline record -q -p $program --duration 60 -o p.json 2>err &
 record=$!
 sleep 1.5
-kill -TERM -- "-$record"
+kill -TERM "-$record"
 wait $record || { cat err; exit 77; }
 grep -o '"schema": "roofline-profile/1"' p.json
 grep TracerPid /proc/$program/status | tr '\t' ' '

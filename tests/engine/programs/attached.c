@@ -299,6 +299,38 @@ static void blocked(void)
         pthread_join(thread[i], NULL);
 }
 
+/* ---- idle: the only thread waits nearly always
+ * --------------------------------------------------- */
+
+static void prod(int to, pid_t whom)
+{
+    for (char n = 0; goes_on(); n++) {
+        sleep_ms(300);
+        kill(whom, SIGUSR1); /* does not end the read */
+        sleep_ms(300);
+        if (write(to, &n, 1) != 1)
+            _exit(1);
+    }
+    _exit(0);
+}
+
+static void idle(void)
+{
+    struct sigaction action = {.sa_handler = count_signal, .sa_flags = SA_RESTART};
+    char c, expected = 0;
+    sigaction(SIGUSR1, &action, NULL);
+    check(pipe(pipe_to) == 0, "pipe");
+    pid_t parent = getpid(), child = fork();
+    if (child == 0)
+        prod(pipe_to[1], parent);
+    close(pipe_to[1]);
+    while (read(pipe_to[0], &c, 1) == 1) {
+        check(c == expected++, "read from a pipe");
+        check(acknowledged == (unsigned long)expected, "signals");
+    }
+    check(waitpid(child, NULL, 0) == child, "waitpid");
+}
+
 /* ---- storm: a timer's signals, and threads with all signals blocked -----------------------------
  */
 
@@ -447,6 +479,8 @@ int main(int argc, char **argv)
         use_seccomp();
     else if (!strcmp(scenario, "blocked"))
         blocked();
+    else if (!strcmp(scenario, "idle"))
+        idle();
     else if (!strcmp(scenario, "storm"))
         storm();
     else if (!strcmp(scenario, "jit"))

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "count/engine/thread_block.h"
+
 /* glibc's and the kernel's header of ptrace exclude each other. */
 extern long ptrace(int request, ...);
 
@@ -21,7 +23,6 @@ enum {
     SIGSET_BYTES = 8,
     HWCAP2_FSGSBASE = 2,
     ENGINE_STACKS_BYTES = 1 << 20, /* at most, to both sides of a thread's engine_sp */
-    ENGINE_SP_AT = 48,             /* thread_block.h */
     ROUNDS = 5000,
 };
 
@@ -33,7 +34,7 @@ enum {
 enum fate { NATIVE, INSIDE, ON_ITS_WAY, REFUSED };
 
 /* Instead of a number of threads. */
-enum { LATER = -1, CANNOT = -2 };
+enum { LATER = -1, CANNOT = -2, IS_IN = -3 };
 
 static bool fail(struct target *t, const char *why)
 {
@@ -91,13 +92,16 @@ static enum fate fate_with_segment(struct target *t, const struct tracee *tracee
     const struct user_regs_struct *r = &tracee->regs;
     uint64_t self = 0, stack = 0;
     if (!t->base || !remote_read(t->pid, r->gs_base, &self, sizeof(self)) || self != r->gs_base ||
-        !remote_read(t->pid, r->gs_base + ENGINE_SP_AT, &stack, sizeof(stack))) {
+        !remote_read(t->pid, r->gs_base + RLE_TB_ENGINE_SP, &stack, sizeof(stack))) {
         fail(t, "it uses the gs segment, which the engine needs");
         return REFUSED;
     }
     if (r->rip == control->syscall_end)
         return INSIDE;
-    if (within_engine(control, r->rip) ||
+    /* A thread in translated code has neither its instruction nor its stack in the engine. */
+    uint32_t in_syscall = 0;
+    remote_read(t->pid, r->gs_base + RLE_TB_IN_SYSCALL, &in_syscall, sizeof(in_syscall));
+    if (!in_syscall || within_engine(control, r->rip) ||
         r->rsp - stack + ENGINE_STACKS_BYTES < 2ull * ENGINE_STACKS_BYTES)
         return ON_ITS_WAY;
     return NATIVE;
@@ -263,6 +267,8 @@ static long take_all(struct target *t, const struct attach_options *o, struct rl
     size_t n_tids = process_threads(t->pid, &tids);
     long n = choose(t, control);
     free(tids);
+    if (n > 0 && control->state == RLE_PRESENCE_LEAVING)
+        n = LATER;
     if (n < 0)
         return n;
     if (n > 0 && !target_equip(t, control, n_tids))
@@ -299,11 +305,13 @@ static bool wait_until_in(struct target *t)
 }
 
 /* Is it in a state to be attached to? `stale`: threads that gather have had time to. */
-static long check_state(struct target *t, const struct rle_control *control, bool stale)
+static long check_state(struct target *t, const struct attach_options *o,
+                        const struct rle_control *control, bool stale)
 {
     switch (control->state) {
     case RLE_PRESENCE_OUT:
     case RLE_PRESENCE_ABORTED:
+    case RLE_PRESENCE_LEAVING: /* unless there is nobody to leave it will be out soon */
         return 0;
     case RLE_PRESENCE_GATHERING:
     case RLE_PRESENCE_OPENING:
@@ -313,6 +321,8 @@ static long check_state(struct target *t, const struct rle_control *control, boo
                                    : "it is being counted since its start");
         return CANNOT;
     default:
+        if (o->owner && control->owner == (uint64_t)o->owner)
+            return IS_IN; /* it could not leave, and stayed */
         fail(t, "it is being counted already");
         return CANNOT;
     }
@@ -325,7 +335,7 @@ static long try_attach(struct target *t, const struct attach_options *o, bool st
         fail(t, "it has ended");
         return CANNOT;
     }
-    long n = t->base ? check_state(t, &control, stale) : 0;
+    long n = t->base ? check_state(t, o, &control, stale) : 0;
     if (n < 0)
         return n;
     n = target_stop_all(t, t->base ? control.syscall_end : 0) ? take_all(t, o, &control) : CANNOT;
@@ -368,5 +378,5 @@ bool attach(pid_t pid, const struct attach_options *options, char *why)
     }
     target_close(&t);
     memcpy(why, t.why, REASON_BYTES);
-    return n >= 0;
+    return n >= 0 || n == IS_IN;
 }

@@ -14,7 +14,7 @@ enum {
     SIGSET_BYTES = 8,
     ROUNDS = 20000,       /* of waiting, 0.2 ms each */
     ROUNDS_PER_KICK = 50, /* until who has not left is kicked again */
-    SETTLED_ROUNDS = 100,
+    IDLE_LOOKS = 1,
 };
 
 static bool fail(struct target *t, const char *why)
@@ -57,13 +57,14 @@ static void kick(struct target *t, const struct tracee *tracee, const struct rle
         ptrace(PTRACE_SETSIGMASK, tracee->tid, SIGSET_BYTES, &open);
 }
 
-static bool kick_all(struct target *t, const struct rle_control *control)
+/* @return how many threads are not in a system call of the program's, -1 if that cannot be told. */
+static long kick_all(struct target *t, const struct rle_control *control)
 {
-    bool possible = target_stop_some(t, control->syscall_end);
-    for (size_t i = 0; i < t->n_threads && possible; i++)
+    long n = target_stop_some(t, control->syscall_end) ? (long)t->n_threads : -1;
+    for (long i = 0; i < n; i++)
         kick(t, &t->thread[i], control);
     target_release(t);
-    return possible;
+    return n;
 }
 
 static bool ask_to_leave(struct target *t)
@@ -81,11 +82,19 @@ static bool is_over(uint32_t state)
            state == RLE_PRESENCE_FIXED;
 }
 
-/* Threads that are in the engine leave when they are asked to; where none is, none will come in. */
+/* Nobody is there to leave. Who comes out of a system call will find the request. */
+static bool is_idle(struct target *t, uint32_t state, const struct rle_control *control, int *idle)
+{
+    long n = state == RLE_PRESENCE_LEAVING ? kick_all(t, control) : 0;
+    *idle = n == 0 && state != RLE_PRESENCE_OPENING ? *idle + 1 : 0;
+    return n >= 0 && *idle > IDLE_LOOKS;
+}
+
 static bool leave(struct target *t, const struct rle_control *control)
 {
     uint32_t state;
-    int settled = 0;
+    int idle = 0;
+    t->why[0] = '\0';
     for (int i = 0; i < ROUNDS; i++) {
         if (!target_state(t, &state))
             return false;
@@ -93,9 +102,11 @@ static bool leave(struct target *t, const struct rle_control *control)
             return true;
         if (state == RLE_PRESENCE_IN && !ask_to_leave(t))
             return false;
-        if (state == RLE_PRESENCE_GATHERING && ++settled > SETTLED_ROUNDS)
+        if (state == RLE_PRESENCE_IN)
+            state = RLE_PRESENCE_LEAVING;
+        if (i % ROUNDS_PER_KICK == 0 && is_idle(t, state, control, &idle))
             return true;
-        if (state != RLE_PRESENCE_GATHERING && i % ROUNDS_PER_KICK == 0 && !kick_all(t, control))
+        if (t->why[0])
             return false;
         target_pause();
     }
