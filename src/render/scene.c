@@ -197,7 +197,7 @@ static void lay_out(struct builder *b)
     b->scene->right = b->f.right;
     b->scene->bottom = b->f.bottom;
     b->scene->n_plotted = b->n_plotted;
-    b->scene->n_unplotted = b->n_no_flop + b->n_rare_flop + b->n_unknown;
+    b->scene->n_unplotted = b->n_no_flop + b->n_rare_flop + b->n_unknown + b->n_with_function;
     b->scene->numbered = b->numbered;
 }
 

@@ -111,7 +111,8 @@ struct rl_scene {
     struct rl_item *item;
     size_t n_item;
     size_t n_plotted;    /**< kernels with at least one point in the frame */
-    size_t n_unplotted;  /**< kernels that have no point: no FLOP, or a number is missing */
+    size_t n_unplotted;  /**< kernels without a point of their own: no FLOP, a number missing, as
+                            their function */
     size_t n_other;      /**< kernels left out as too many, smallest time first */
     size_t n_unlabelled; /**< plotted kernels for whose label there was no room */
     bool numbered;       /**< labels are row numbers (1-based) instead of names */

@@ -101,6 +101,7 @@ struct builder {
     bool dense;                  /**< one point a kernel although the report is hierarchical */
     size_t n_no_flop, n_unknown; /**< kernels without a point: 0 FLOP, or a number missing */
     size_t n_rare_flop;          /**< and those with so few that they would stretch the axes */
+    size_t n_with_function;      /**< loops that stand where their functions do */
     size_t n_other_threads;      /**< plotted kernels that ran on other threads than the roof's */
     double other_share;
     struct segment ridge; /**< drop line of the slowest level's ridge */

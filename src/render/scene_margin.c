@@ -107,6 +107,11 @@ static void note_text(const struct builder *b, char *dst, size_t n)
         plural(text, sizeof text, b->n_unknown, "not drawn: FLOP, bytes or time unknown");
         join(dst, n, " · ", text);
     }
+    if (b->n_with_function) {
+        snprintf(text, sizeof text, "%zu loop%s where the function is", b->n_with_function,
+                 b->n_with_function == 1 ? "" : "s");
+        join(dst, n, " · ", text);
+    }
     if (b->scene->n_other) {
         rl_text_percent(share, sizeof share, b->other_share);
         snprintf(text, sizeof text, "other: %zu kernels, %s of time", b->scene->n_other, share);

@@ -104,6 +104,33 @@ static bool has_rare_flop(const struct builder *b, size_t first)
     return least < rare;
 }
 
+static bool is_close(double a, double b)
+{
+    const double apart = 0.1; /* less than a marker's width on most charts */
+    return fabs(a - b) <= apart * fmax(a, b);
+}
+
+static bool is_loop_of(const struct rl_kernel *loop, const struct rl_kernel *function)
+{
+    const char *a = loop->module, *b = function->module;
+    return loop->kind == RL_KIND_LOOP && function->kind == RL_KIND_FUNCTION && loop->group &&
+           strcmp(loop->group, function->name) == 0 && (a && b ? strcmp(a, b) == 0 : a == b);
+}
+
+/* A loop that is all of its function: a second name at the same place would only be in the way.
+ * Functions come first, as they take at least as long. */
+static bool stands_with_function(const struct builder *b, const struct rl_row *row, size_t first)
+{
+    const struct spot *own = &b->spot[key_spot(b, row, first)];
+    for (size_t i = 0; i < b->n_plotted; i++) {
+        const struct spot *its = &b->spot[b->plotted[i].key];
+        if (is_loop_of(row->kernel, b->plotted[i].row->kernel))
+            return own->level == its->level && is_close(own->ai, its->ai) &&
+                   is_close(own->rate, its->rate);
+    }
+    return false;
+}
+
 static void add_kernel(struct builder *b, const struct rl_row *row, unsigned number)
 {
     size_t first = b->n_spot;
@@ -115,6 +142,11 @@ static void add_kernel(struct builder *b, const struct rl_row *row, unsigned num
     if (has_rare_flop(b, first)) {
         b->n_spot = first;
         b->n_rare_flop++;
+        return;
+    }
+    if (stands_with_function(b, row, first)) {
+        b->n_spot = first;
+        b->n_with_function++;
         return;
     }
     if (b->n_plotted == RL_SCENE_MAX_KERNELS) {

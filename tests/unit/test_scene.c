@@ -441,6 +441,34 @@ static void only_kernels_with_a_point_make_names_give_way_to_numbers(void **stat
     fixture_release(&f);
 }
 
+static void a_loop_that_is_all_of_its_function_is_one_point_with_it(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    fixture_machine(&f);
+    static const double bytes[] = {1e9, 1e9, 1e9, 1e9};
+    fixture_kernel(&f, "sum", 1e9, bytes, 1)->kind = RL_KIND_FUNCTION;
+    const char *name[] = {"sum:12", "sum:40", "max:7"};
+    const char *function[] = {"sum", "sum", "max"}; /* the last has no function to stand with */
+    const double time_s[] = {0.99, 0.5, 0.98};      /* the second is twice as fast: a point */
+    for (int i = 0; i < 3; i++) {
+        struct rl_kernel *loop = fixture_kernel(&f, name[i], 1e9, bytes, time_s[i]);
+        loop->kind = RL_KIND_LOOP;
+        rl_string_set(&loop->group, function[i], NULL);
+    }
+    fixture_place(&f);
+    struct rl_scene scene;
+    assert_int_equal(build(&f.report, &shapes[0], &scene, NULL), RL_OK);
+    assert_int_equal(scene.n_plotted, 3);
+    assert_int_equal(scene.n_unplotted, 1);
+    bool said = false;
+    for (size_t i = 0; i < scene.n_item; i++)
+        said |= scene.item[i].text && strstr(scene.item[i].text, "1 loop where the function is");
+    assert_true(said);
+    rl_scene_release(&scene);
+    fixture_release(&f);
+}
+
 static void a_handful_of_flop_does_not_stretch_the_axes(void **state)
 {
     (void)state;
@@ -519,6 +547,7 @@ int main(void)
         cmocka_unit_test(contended_and_specified_roofs_say_so),
         cmocka_unit_test(kernels_without_a_point_are_counted_below),
         cmocka_unit_test(only_kernels_with_a_point_make_names_give_way_to_numbers),
+        cmocka_unit_test(a_loop_that_is_all_of_its_function_is_one_point_with_it),
         cmocka_unit_test(a_handful_of_flop_does_not_stretch_the_axes),
         cmocka_unit_test(hostile_names_cannot_steer_the_terminal),
         cmocka_unit_test(too_small_a_canvas_is_refused),
