@@ -150,12 +150,14 @@ enum rl_status rl_cache_new(const struct rl_cache_geometry *geometry, const uint
     c->walk = &rl_cache_walk_plain;
     rl_cache_use_vectors(c, true);
     c->n_levels = geometry->n_levels;
+    c->independent = true;
     bool ok = true;
     for (uint32_t k = 0, flows = 0; k < c->n_levels; k++) {
         c->level[k].n_groups = n_groups ? n_groups[k] : 1;
         c->level[k].first_flow = flows;
         flows += c->level[k].n_groups;
         c->n_private += !geometry->level[k].shared;
+        c->independent &= geometry->level[k].policy == RL_CACHE_NON_INCLUSIVE;
         ok &= init_level(&c->level[k], &geometry->level[k]);
     }
     for (uint32_t i = 0; i < RECENT_REGIONS; i++)

@@ -55,6 +55,7 @@ struct rl_cache {
     const struct cache_walk *walk;
     uint32_t n_levels;
     uint32_t n_private; /* levels before the first shared one */
+    bool independent;   /* all levels are non-inclusive */
     uint32_t n_cores;
     struct level level[RL_CACHE_LEVELS_MAX];
     struct core *core;
