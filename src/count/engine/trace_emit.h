@@ -1,4 +1,4 @@
-/* Between the chapters that emit tracing code: trace_emit.c and trace_calls.c. */
+/* Between the chapters that emit tracing code: trace_emit.c, trace_filter.c and trace_calls.c. */
 #ifndef RL_COUNT_ENGINE_TRACE_EMIT_H
 #define RL_COUNT_ENGINE_TRACE_EMIT_H
 
@@ -12,6 +12,39 @@
 /** ModRM, SIB and displacement of gs:[index + disp], or of gs:[disp] if index is RLE_REG_NONE. */
 void rle_trace_thread_operand(struct rle_emit *e, unsigned reg_field, unsigned index,
                               uint32_t disp);
+
+/** mov dword [base + disp], value */
+void rle_trace_store_imm(struct rle_emit *e, unsigned base, uint32_t disp, uint32_t value);
+
+/** reg = address of the cluster's first byte; reg is none of its registers. */
+void rle_trace_address(struct rle_emit *e, unsigned reg, const struct rle_trace_cluster *c);
+
+static inline uint16_t rle_trace_bit(unsigned reg)
+{
+    return reg < 16 ? (uint16_t)(1u << reg) : 0;
+}
+
+/** The registers that a cluster's address is made of. */
+static inline uint16_t rle_trace_registers(const struct rle_trace_cluster *c)
+{
+    return rle_trace_bit(c->base) | rle_trace_bit(c->index);
+}
+
+/** Is the address known at translation? */
+static inline bool rle_trace_is_static(const struct rle_trace_cluster *c)
+{
+    return c->base == RLE_REG_NONE && c->index == RLE_REG_NONE && !c->thread_local_segment;
+}
+
+static inline bool rle_trace_flags_dead(const struct rle_superblock *sb, unsigned i)
+{
+    return (sb->points[i].dead_flags & RLE_ARITH_FLAGS) == RLE_ARITH_FLAGS;
+}
+
+/** In front of instruction i: record the cluster if its line is wanted. t is a scratch register,
+ * none of the cluster's, nor rcx. */
+void rle_trace_emit_sampled(struct rle_emit *e, const struct rle_superblock *sb, unsigned i,
+                            const struct rle_trace_cluster *c, unsigned t);
 
 /** staged[0] = request, staged[1] = argument. */
 void rle_trace_stage(struct rle_emit *e, enum rle_trace_request request, uint64_t argument);

@@ -1,0 +1,286 @@
+/* The code in front of an access that may be sampled: is its line wanted? If not (nearly always)
+ * that is all; the record is written in the cold part. */
+#include "count/engine/emit.h"
+#include "count/engine/engine.h"
+#include "count/engine/trace.h"
+#include "count/engine/trace_emit.h"
+
+/* Encodings: Intel SDM volume 2. */
+enum {
+    PREFIX_GS = 0x65,
+    REX = 0x40,
+    REX_W = 0x48,
+    REX_R = 4,
+    REX_X = 2,
+    REX_B = 1,
+    OP_ESCAPE = 0x0F,
+    OP_MOVZX_8 = 0xB6,
+    OP_MOV_STORE_IMM = 0xC7,
+    OP_CMP_IMM8_8 = 0x80,
+    CMP_DIGIT = 7,
+    OP_JRCXZ = 0xE3,
+    OP_MOV_STORE = 0x89,
+    OP_CMP_LOAD = 0x3B,
+    OP_BT = 0xA3,
+    VEX3 = 0xC4,
+    OP_RORX = 0xF0,
+    MOD_REG = 0xC0,
+    RM_SIB = 4,
+};
+
+enum { RECORD = sizeof(struct rle_trace_record) };
+
+/* cmp byte gs:[index + disp], 0 */
+static void emit_cmp_table(struct rle_emit *e, unsigned index, uint32_t disp)
+{
+    rle_emit_1(e, PREFIX_GS);
+    rle_emit_1(e, REX | (index != RLE_REG_NONE && index >= 8 ? REX_B : 0));
+    rle_emit_1(e, OP_CMP_IMM8_8);
+    rle_trace_thread_operand(e, CMP_DIGIT, index, disp);
+    rle_emit_1(e, 0);
+}
+
+/* movzx reg32, byte gs:[index + disp] */
+static void emit_table_byte(struct rle_emit *e, unsigned reg, unsigned index, uint32_t disp)
+{
+    rle_emit_1(e, PREFIX_GS);
+    rle_emit_1(e, REX | (index != RLE_REG_NONE && index >= 8 ? REX_B : 0) | (reg >= 8 ? REX_R : 0));
+    rle_emit_1(e, OP_ESCAPE);
+    rle_emit_1(e, OP_MOVZX_8);
+    rle_trace_thread_operand(e, reg, index, disp);
+}
+
+/* movzx reg32, low byte of reg */
+static void emit_low_byte(struct rle_emit *e, unsigned reg)
+{
+    rle_emit_1(e, REX | (reg >= 8 ? REX_R | REX_B : 0));
+    rle_emit_1(e, OP_ESCAPE);
+    rle_emit_1(e, OP_MOVZX_8);
+    rle_emit_1(e, MOD_REG | (reg & 7) << 3 | (reg & 7));
+}
+
+/* rorx reg64, reg64, bits: a shift that leaves flags alone, as far as the low bits go */
+static void emit_rorx(struct rle_emit *e, unsigned reg, unsigned bits)
+{
+    rle_emit_1(e, VEX3);
+    rle_emit_1(e, (reg >= 8 ? 0 : 0x80) | 0x40 | (reg >= 8 ? 0 : 0x20) | 3);
+    rle_emit_1(e, 0xFB);
+    rle_emit_1(e, OP_RORX);
+    rle_emit_1(e, MOD_REG | (reg & 7) << 3 | (reg & 7));
+    rle_emit_1(e, bits);
+}
+
+/* Is no table wide enough? */
+static bool is_too_wide(const struct rle_trace_cluster *c)
+{
+    return c->width > RLE_TRACE_WIDTH_MAX;
+}
+
+/* Where the table for a cluster's width begins. */
+static uint32_t table_of(const struct rle_trace_cluster *c)
+{
+    unsigned w = 0;
+    while (c->width > RLE_TRACE_WIDTH_LEAST << w)
+        w++;
+    return AREA(wanted) + w * RLE_TRACE_GRAINS;
+}
+
+/* jrcxz to the code behind a jump, which is returned: rcx is not 0 there */
+static rle_fixup emit_jump_unless_rcx_zero(struct rle_emit *e)
+{
+    rle_emit_1(e, OP_JRCXZ);
+    rle_emit_1(e, 0);
+    uint8_t *distance = e->at;
+    rle_fixup jump = rle_emit_jmp(e);
+    distance[-1] = (uint8_t)(e->at - distance);
+    return jump;
+}
+
+/* opcode reg, gs:[class*8 + last] */
+static void emit_last(struct rle_emit *e, unsigned opcode, unsigned reg, unsigned class)
+{
+    enum { SCALE_8 = 3, NO_BASE = 5 };
+    rle_emit_1(e, PREFIX_GS);
+    rle_emit_1(e, REX_W | (reg >= 8 ? REX_R : 0) | (class >= 8 ? REX_X : 0));
+    rle_emit_1(e, opcode);
+    rle_emit_1(e, (reg & 7) << 3 | RM_SIB);
+    rle_emit_1(e, SCALE_8 << 6 | (class & 7) << 3 | NO_BASE);
+    rle_emit_4(e, AREA(last));
+}
+
+/* bt reg64, bit64 */
+static void emit_bit_test(struct rle_emit *e, unsigned reg, unsigned which)
+{
+    rle_emit_1(e, REX_W | (which >= 8 ? REX_R : 0) | (reg >= 8 ? REX_B : 0));
+    rle_emit_1(e, OP_ESCAPE);
+    rle_emit_1(e, OP_BT);
+    rle_emit_1(e, MOD_REG | (which & 7) << 3 | (reg & 7));
+}
+
+/* Forget the last line of the class of address t + offset. Changes rcx. */
+static void emit_forget(struct rle_emit *e, unsigned t, unsigned offset)
+{
+    rle_emit_lea(e, RLE_RCX, t, RLE_REG_NONE, 0, (int32_t)offset);
+    rle_emit_shr(e, false, RLE_RCX, RLE_TRACE_LINE_SHIFT);
+    rle_emit_alu_imm(e, RLE_AND, false, RLE_RCX, RLE_TRACE_CLASSES - 1);
+    emit_last(e, OP_MOV_STORE_IMM, 0, RLE_RCX);
+    rle_emit_4(e, 0);
+}
+
+/* All lines that a cluster may touch. */
+static void emit_forget_all(struct rle_emit *e, const struct rle_trace_cluster *c, unsigned t)
+{
+    for (unsigned byte = 0; byte < c->width; byte += RLE_TRACE_LINE)
+        emit_forget(e, t, byte);
+    emit_forget(e, t, c->width - 1u);
+}
+
+/* A record: t is the address, the cursor is in rcx. Changes flags; returns the way taken at the
+ * limit. */
+static rle_fixup emit_write(struct rle_emit *e, unsigned t, uint32_t site)
+{
+    rle_emit_store(e, t, RLE_RCX, 0);
+    rle_trace_store_imm(e, RLE_RCX, sizeof(uint64_t), site);
+    rle_emit_lea(e, RLE_RCX, RLE_RCX, RLE_REG_NONE, 0, RECORD);
+    rle_emit_store_tb(e, RLE_RCX, AREA(cursor));
+    rle_emit_alu_tb(e, RLE_CMP, true, RLE_RCX, AREA(limit));
+    return rle_emit_jcc(e, RLE_CC_AE);
+}
+
+/* Ways from the filters to where they lead. */
+struct ways {
+    rle_fixup done[3];
+    unsigned n_done;
+    rle_fixup write;
+    bool has_write;
+};
+
+/* Is the line at t wanted indeed, and not the last one of its class? Changes rcx, r2, flags. */
+static void emit_filters(struct rle_emit *e, const struct rle_trace_cluster *c, unsigned t,
+                         unsigned r2, struct ways *ways)
+{
+    rle_fixup crossing = NULL;
+    if (c->width > 1) {
+        rle_emit_lea(e, RLE_RCX, t, RLE_REG_NONE, 0, c->width - 1);
+        rle_emit_alu(e, RLE_XOR, true, RLE_RCX, t);
+        rle_emit_shr(e, true, RLE_RCX, RLE_TRACE_LINE_SHIFT);
+        crossing = rle_emit_jcc(e, RLE_CC_NE);
+    }
+    rle_emit_mov(e, RLE_RCX, t);
+    rle_emit_shr(e, true, RLE_RCX, RLE_TRACE_LINE_SHIFT);
+    rle_emit_load_tb(e, r2, AREA(classes));
+    emit_bit_test(e, r2, RLE_RCX);
+    ways->done[ways->n_done++] = rle_emit_jcc(e, RLE_CC_AE);
+    rle_emit_mov(e, r2, RLE_RCX);
+    rle_emit_alu_imm(e, RLE_AND, false, r2, RLE_TRACE_CLASSES - 1);
+    rle_emit_lea(e, RLE_RCX, RLE_RCX, RLE_RCX, 1, 1);
+    emit_last(e, OP_CMP_LOAD, RLE_RCX, r2);
+    ways->done[ways->n_done++] = rle_emit_jcc(e, RLE_CC_E);
+    if (!c->writes) {
+        rle_emit_lea(e, RLE_RCX, RLE_RCX, RLE_REG_NONE, 0, -1);
+        emit_last(e, OP_CMP_LOAD, RLE_RCX, r2);
+        ways->done[ways->n_done++] = rle_emit_jcc(e, RLE_CC_E);
+    }
+    emit_last(e, OP_MOV_STORE, RLE_RCX, r2);
+    if (crossing) {
+        ways->has_write = true;
+        ways->write = rle_emit_jmp(e);
+        rle_emit_here(e, crossing);
+    }
+}
+
+/* The cold part: what is wanted and new becomes a record. rcx has been saved and overwritten by the
+ * hot part, or it has not; flags are free, or they are saved here. */
+static void emit_record(struct rle_emit *e, const struct rle_trace_cluster *c, rle_fixup from,
+                        unsigned t, bool rcx_saved, bool flags_free, uint64_t back)
+{
+    unsigned r2 = t == RLE_RDX ? RLE_RBX : RLE_RDX;
+    struct ways ways = {.n_done = 0};
+    rle_emit_cold(e, true);
+    rle_emit_here(e, from);
+    if (!rcx_saved)
+        rle_emit_store_tb(e, RLE_RCX, AREA(spill[0]));
+    else if (rle_trace_registers(c) & rle_trace_bit(RLE_RCX))
+        rle_emit_load_tb(e, RLE_RCX, AREA(spill[0]));
+    if (!flags_free)
+        rle_flags_save(e);
+    rle_trace_address(e, t, c);
+    rle_emit_store_tb(e, r2, AREA(spill[1]));
+    bool filtered = !c->always && !is_too_wide(c);
+    if (filtered)
+        emit_filters(e, c, t, r2, &ways);
+    if (!filtered || c->width > 1)
+        emit_forget_all(e, c, t);
+    if (ways.has_write)
+        rle_emit_here(e, ways.write);
+    rle_emit_load_tb(e, RLE_RCX, AREA(cursor));
+    rle_fixup full = emit_write(e, t, c->site);
+    uint64_t done = rle_emit_address(e);
+    for (unsigned i = 0; i < ways.n_done; i++)
+        rle_emit_here(e, ways.done[i]);
+    rle_emit_load_tb(e, r2, AREA(spill[1]));
+    if (!flags_free)
+        rle_flags_restore(e);
+    if (!rcx_saved)
+        rle_emit_load_tb(e, RLE_RCX, AREA(spill[0]));
+    rle_emit_patch(e, rle_emit_jmp(e), back);
+    rle_emit_here(e, full);
+    rle_trace_stage(e, RLE_TRACE_ROOM, 0);
+    rle_emit_callout(e);
+    rle_emit_patch(e, rle_emit_jmp(e), done);
+    rle_emit_cold(e, false);
+}
+
+static uint32_t static_grain(const struct rle_trace_cluster *c)
+{
+    return (uint64_t)c->low >> RLE_TRACE_GRAIN_SHIFT & (RLE_TRACE_GRAINS - 1);
+}
+
+/* Flags are free to change. */
+static void emit_test(struct rle_emit *e, const struct rle_trace_cluster *c, unsigned t)
+{
+    if (rle_trace_is_static(c)) {
+        emit_cmp_table(e, RLE_REG_NONE, table_of(c) + static_grain(c));
+    } else {
+        rle_trace_address(e, t, c);
+        rle_emit_shr(e, false, t, RLE_TRACE_GRAIN_SHIFT);
+        emit_low_byte(e, t);
+        emit_cmp_table(e, t, table_of(c));
+    }
+    rle_fixup wanted = rle_emit_jcc(e, RLE_CC_NE);
+    emit_record(e, c, wanted, t, false, true, rle_emit_address(e));
+}
+
+/* Flags stay as they are. */
+static void emit_test_without_flags(struct rle_emit *e, const struct rle_trace_cluster *c,
+                                    unsigned t)
+{
+    if (!rle_trace_is_static(c)) {
+        rle_trace_address(e, t, c);
+        emit_rorx(e, t, RLE_TRACE_GRAIN_SHIFT);
+        emit_low_byte(e, t);
+    }
+    rle_emit_store_tb(e, RLE_RCX, AREA(spill[0]));
+    if (rle_trace_is_static(c))
+        emit_table_byte(e, RLE_RCX, RLE_REG_NONE, table_of(c) + static_grain(c));
+    else
+        emit_table_byte(e, RLE_RCX, t, table_of(c));
+    rle_fixup wanted = emit_jump_unless_rcx_zero(e);
+    uint64_t back = rle_emit_address(e);
+    rle_emit_load_tb(e, RLE_RCX, AREA(spill[0]));
+    emit_record(e, c, wanted, t, true, false, back);
+}
+
+void rle_trace_emit_sampled(struct rle_emit *e, const struct rle_superblock *sb, unsigned i,
+                            const struct rle_trace_cluster *c, unsigned t)
+{
+    bool free_flags = rle_trace_flags_dead(sb, i) || e->flags_saved;
+    if (is_too_wide(c)) { /* always recorded */
+        rle_fixup always = rle_emit_jmp(e);
+        emit_record(e, c, always, t, false, free_flags, rle_emit_address(e));
+    } else if (free_flags) {
+        emit_test(e, c, t);
+    } else {
+        emit_test_without_flags(e, c, t);
+    }
+}
