@@ -31,7 +31,8 @@ static void *map(const struct rl_channel *c, uint64_t offset, uint64_t bytes, in
     return at == MAP_FAILED ? NULL : at;
 }
 
-enum rl_status rl_channel_new(bool full, uint64_t classes, const struct rl_channel_events *events,
+enum rl_status rl_channel_new(bool full, uint64_t classes, uint32_t centre,
+                              const struct rl_channel_events *events,
                               struct rl_channel **ret_channel, struct rl_error *err)
 {
     struct rl_channel *c = calloc(1, sizeof *c);
@@ -56,6 +57,7 @@ enum rl_status rl_channel_new(bool full, uint64_t classes, const struct rl_chann
     c->header->bytes = rle_trace_file_bytes();
     c->header->full = full;
     c->header->classes = classes;
+    c->header->centre = centre;
     __atomic_store_n(&c->header->magic, RLE_TRACE_MAGIC, __ATOMIC_RELEASE);
     *ret_channel = c;
     return RL_OK;
@@ -121,6 +123,12 @@ void rl_channel_free(struct rl_channel *channel)
 
 /* ---- who writes ---- */
 
+static void ask(struct rle_trace_slot *slot, uint64_t classes, uint32_t centre)
+{
+    rle_trace_want(slot, classes, centre);
+    __atomic_store_n(&slot->stale, 1, __ATOMIC_SEQ_CST);
+}
+
 static enum rl_status meet_process(struct rl_channel *c, uint32_t index,
                                    struct rl_channel_process **ret_process, struct rl_error *err)
 {
@@ -180,7 +188,7 @@ static enum rl_status meet_thread(struct rl_channel *c, uint32_t index, struct r
         return status;
     }
     thread.position = thread.slot->tail;
-    rle_trace_want(thread.slot, c->header->classes);
+    ask(thread.slot, c->header->classes, c->header->centre);
     c->thread[c->n_thread++] = thread;
     c->known[index] = true;
     c->totals.threads++;
@@ -318,7 +326,7 @@ void rl_channel_want(struct rl_channel *channel, uint64_t classes)
 {
     __atomic_store_n(&channel->header->classes, classes, __ATOMIC_RELEASE);
     for (size_t i = 0; i < channel->n_thread; i++)
-        rle_trace_want(channel->thread[i].slot, classes);
+        ask(channel->thread[i].slot, classes, channel->header->centre);
 }
 
 void rl_channel_totals(const struct rl_channel *channel, struct rl_channel_totals *ret_totals)

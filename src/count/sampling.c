@@ -10,8 +10,14 @@ enum {
     DEFAULT_FIXED = 4,
     DEFAULT_ROTATING = 2,
     DEFAULT_LASTING = 1,
-    PAUSE_LEAST = 2, /* steps between two turns of the second stage … */
-    PAUSE_SPAN = 5,  /* … and how many more at most: drawn, or they might beat with the program */
+    /* Steps between two turns of the second stage, and how many more at most: drawn, or they might
+     * beat with the program. A turn costs the program several times what the lasting classes do,
+     * so once there are enough to tell the error they become rare. */
+    EARLY_TURNS = 24,
+    EARLY_PAUSE_LEAST = 4,
+    EARLY_PAUSE_SPAN = 5,
+    LATE_PAUSE_LEAST = 30,
+    LATE_PAUSE_SPAN = 17,
     LEAST_CLASSES = 16, /* with fewer a draw says little: follow everything */
     LEAST_GROUPS = 4,   /* groups of turns below which their disagreement says nothing */
     LINE = RL_CACHE_LINE_BYTES,
@@ -284,6 +290,16 @@ static uint32_t count_apart(const struct rl_sampling *s, struct rl_sampling_chan
     return s->n_lasting;
 }
 
+static uint32_t draw_pause(struct rl_sampling *s)
+{
+    uint64_t had = 0;
+    for (uint32_t g = 0; g < RL_SAMPLING_GROUPS; g++)
+        had += s->stages[1].measured[g];
+    if (had < EARLY_TURNS)
+        return EARLY_PAUSE_LEAST + (uint32_t)(draw(s) % EARLY_PAUSE_SPAN);
+    return LATE_PAUSE_LEAST + (uint32_t)(draw(s) % LATE_PAUSE_SPAN);
+}
+
 /* Prepare a class, count it, let it go, pause. */
 static uint32_t step_second(struct rl_sampling *s, struct rl_sampling_change changes[])
 {
@@ -303,7 +319,7 @@ static uint32_t step_second(struct rl_sampling *s, struct rl_sampling_change cha
         s->counting = false;
         s->n_active = 0;
         n += count_apart(s, changes + n);
-        s->pause = PAUSE_LEAST + (uint32_t)(draw(s) % PAUSE_SPAN);
+        s->pause = draw_pause(s);
     }
     return n;
 }

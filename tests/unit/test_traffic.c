@@ -70,7 +70,7 @@ static void open_thread(struct writer *w, int fd)
     w->slot = mmap(at, RLE_TRACE_SLOT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
                    (off_t)offset);
     w->slot->process = w->process_index;
-    rle_trace_want(w->slot, w->header->classes);
+    rle_trace_want(w->slot, w->header->classes, w->header->centre);
     rle_trace_begin(w->slot, (uint64_t)at + RLE_TRACE_AREA);
     rle_trace_set_state(&w->header->slot_state[w->slot_index], RLE_TRACE_IN_USE);
 }
@@ -434,6 +434,44 @@ static void options_no_model_can_have_are_refused(void **state)
     assert_null(traffic);
 }
 
+static bool touches_wanted(uint64_t classes, uint64_t address, unsigned width)
+{
+    for (uint64_t line = address / 64; line <= (address + width - 1) / 64; line++)
+        if (classes >> line % 64 & 1)
+            return true;
+    return false;
+}
+
+static void masks_and_tables_never_miss_a_wanted_line(void **state)
+{
+    (void)state;
+    static struct rle_trace_slot slot;
+    static const unsigned widths[] = {1, 8, 31, 32, 64, 65, 66, 96, 128};
+    for (unsigned n = 0; n < 300; n++) {
+        uint32_t centre = (uint32_t)(rng() % 64);
+        uint64_t classes = n % 3 == 0   ? 1ull << centre
+                           : n % 3 == 1 ? 1ull << rng() % 64
+                                        : rng() & rng() & rng();
+        rle_trace_want(&slot, classes, centre);
+        for (unsigned i = 0; i < 4096 * 9; i++) {
+            unsigned width = widths[i / 4096];
+            uint64_t address = 0x7f0000000000 + i % 4096;
+            uint32_t x = (uint32_t)(address + width - 1 - RLE_TRACE_LINE * centre);
+            unsigned reach = rle_trace_reach(width);
+            bool by_mask =
+                !(x & slot.mask[reach]) && (x & slot.within[reach]) < RLE_TRACE_LINE - 1 + width;
+            bool by_distance =
+                (x & (slot.mask[reach] | slot.within[reach])) < RLE_TRACE_LINE - 1 + width;
+            bool wanted_indeed = touches_wanted(classes, address, width);
+            assert_true(by_mask == by_distance);
+            if (wanted_indeed)
+                assert_true(by_mask);
+            if (n % 3 == 0) /* the centre alone: nothing else comes through */
+                assert_true(by_mask == wanted_indeed);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -447,6 +485,7 @@ int main(void)
         cmocka_unit_test(nonsense_in_a_ring_is_counted_and_survived),
         cmocka_unit_test(a_sampled_run_states_an_error_that_holds),
         cmocka_unit_test(options_no_model_can_have_are_refused),
+        cmocka_unit_test(masks_and_tables_never_miss_a_wanted_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,6 +16,7 @@ enum {
     OP_GROUP1_IMM8 = 0x83,
     OP_GROUP1_IMM32 = 0x81,
     OP_SHIFT_IMM8 = 0xC1,
+    OP_GROUP3 = 0xF7,
     OP_GROUP5 = 0xFF,
     OP_JMP = 0xE9,
     OP_MOV_STORE_IMM = 0xC7,
@@ -84,6 +85,29 @@ rle_fixup rle_emit_jcc(struct rle_emit *e, enum rle_cond cond)
     rle_emit_1(e, OP_JCC | cond);
     rle_emit_4(e, 0);
     return e->at - sizeof(uint32_t);
+}
+
+/* opcode/digit reg32, value */
+static uint8_t *changeable(struct rle_emit *e, unsigned opcode, unsigned digit, unsigned reg,
+                           uint32_t value)
+{
+    enum { BYTES_BEFORE = 3 };
+    align_fixup(e, BYTES_BEFORE);
+    rle_emit_1(e, reg >= 8 ? REX_B : 0x40);
+    rle_emit_1(e, opcode);
+    rle_emit_1(e, 0xC0 | digit << 3 | (reg & 7));
+    rle_emit_4(e, value);
+    return e->at - sizeof(value);
+}
+
+uint8_t *rle_emit_test_imm(struct rle_emit *e, unsigned reg, uint32_t value)
+{
+    return changeable(e, OP_GROUP3, 0, reg, value);
+}
+
+uint8_t *rle_emit_and_imm(struct rle_emit *e, unsigned reg, uint32_t value)
+{
+    return changeable(e, OP_GROUP1_IMM32, RLE_AND, reg, value);
 }
 
 static uint32_t displacement(uint64_t from, uint64_t to)

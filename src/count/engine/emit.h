@@ -61,6 +61,10 @@ typedef uint8_t *rle_fixup;
  * that it may be rewritten while others execute it. */
 rle_fixup rle_emit_jmp(struct rle_emit *e);
 rle_fixup rle_emit_jcc(struct rle_emit *e, enum rle_cond cond);
+/** test reg32, value; returns where the value is. It never straddles a cache line either. */
+uint8_t *rle_emit_test_imm(struct rle_emit *e, unsigned reg, uint32_t value);
+/** and reg32, value; likewise. */
+uint8_t *rle_emit_and_imm(struct rle_emit *e, unsigned reg, uint32_t value);
 /** Fill a displacement so that it leads to `address`. */
 void rle_emit_patch(const struct rle_emit *e, rle_fixup at, uint64_t address);
 /** Fill it with the address of the next byte. */

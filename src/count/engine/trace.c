@@ -11,6 +11,7 @@
 #include "count/engine/result.h"
 
 enum {
+    PLACES_MAX = 1 << 18,   /* masks in code; further ones are read from the slot */
     WAIT_MS = 100,          /* one wait for the reader */
     SILENT_WAITS_MAX = 100, /* without a heartbeat: then nobody reads any more */
     PATH_BYTES = 64,
@@ -26,6 +27,10 @@ static struct {
     uint64_t ring[RLE_THREADS_MAX]; /* where a slot's ring is mapped; 0: nowhere yet */
     uint32_t slot[RLE_THREADS_MAX]; /* its slot in the channel … */
     bool shared[RLE_THREADS_MAX];   /* … if it has one, ready; else nobody reads what it writes */
+    /* Masks in translated code, and where: write addresses. */
+    uint32_t mask[RLE_TRACE_FORMS][RLE_TRACE_REACHES];
+    uint8_t **place[RLE_TRACE_FORMS][RLE_TRACE_REACHES];
+    uint32_t n_places[RLE_TRACE_FORMS][RLE_TRACE_REACHES];
 } trace;
 
 /* ---- the channel ---- */
@@ -80,6 +85,17 @@ static bool take_process(long fd)
     return true;
 }
 
+static bool make_places(void)
+{
+    for (unsigned i = 0; i < RLE_TRACE_FORMS * RLE_TRACE_REACHES; i++) {
+        uint8_t ***place = &trace.place[i / RLE_TRACE_REACHES][i % RLE_TRACE_REACHES];
+        *place = rle_map(sizeof(**place) * PLACES_MAX);
+        if (!*place)
+            return false;
+    }
+    return true;
+}
+
 bool rle_trace_open(void)
 {
     long fd = open_channel();
@@ -90,7 +106,7 @@ bool rle_trace_open(void)
     if (ok) {
         trace.header = (struct rle_trace_header *)at;
         ok = __atomic_load_n(&trace.header->magic, __ATOMIC_ACQUIRE) == RLE_TRACE_MAGIC &&
-             trace.header->bytes == rle_trace_file_bytes() && take_process(fd);
+             trace.header->bytes == rle_trace_file_bytes() && take_process(fd) && make_places();
     }
     rle_sys3(SYS_close, fd, 0, 0);
     return ok;
@@ -149,7 +165,7 @@ static void go_deaf(struct rle_trace_slot *slot)
 {
     slot->deaf = 1;
     rle_trace_drop(slot);
-    rle_trace_want(slot, 0);
+    rle_trace_want(slot, 0, trace.header->centre);
 }
 
 static void forget_last(struct rle_trace_slot *slot)
@@ -183,7 +199,7 @@ static void begin_slot(void *area, uint32_t thread)
     forget_last(slot);
     rle_trace_begin(slot, ring);
     slot->paused = rle_engine.options.only[0] != '\0';
-    rle_trace_want(slot, __atomic_load_n(&header->classes, __ATOMIC_ACQUIRE));
+    rle_trace_want(slot, __atomic_load_n(&header->classes, __ATOMIC_ACQUIRE), header->centre);
     rle_trace_set_state(&header->slot_state[index], RLE_TRACE_IN_USE);
     __atomic_store_n(&trace.shared[thread], true, __ATOMIC_RELEASE);
 }
@@ -198,7 +214,7 @@ static void select_thread(void *area, bool wanted)
     __atomic_store_n(&slot->paused, !wanted, __ATOMIC_SEQ_CST);
     do {
         classes = __atomic_load_n(&trace.header->classes, __ATOMIC_SEQ_CST);
-        rle_trace_want(slot, classes);
+        rle_trace_want(slot, classes, trace.header->centre);
     } while (__atomic_load_n(&trace.header->classes, __ATOMIC_SEQ_CST) != classes);
 }
 
@@ -251,6 +267,47 @@ uint32_t rle_trace_add_sites(const struct rle_trace_site *sites, unsigned n)
 void rle_trace_skip(void)
 {
     trace.process->skipped++;
+}
+
+/* ---- masks in translated code ---- */
+
+uint32_t rle_trace_centre(void)
+{
+    return trace.header->centre;
+}
+
+bool rle_trace_mask_in_code(enum rle_trace_form form, unsigned reach, uint32_t *ret_mask)
+{
+    *ret_mask = trace.mask[form][reach];
+    return trace.n_places[form][reach] < PLACES_MAX;
+}
+
+void rle_trace_keep_place(enum rle_trace_form form, unsigned reach, uint8_t *at)
+{
+    trace.place[form][reach][trace.n_places[form][reach]++] = at;
+}
+
+static void change_mask(enum rle_trace_form form, unsigned reach, uint32_t mask)
+{
+    if (mask == trace.mask[form][reach])
+        return;
+    trace.mask[form][reach] = mask;
+    for (uint32_t i = 0; i < trace.n_places[form][reach]; i++)
+        __atomic_store_n((uint32_t *)(void *)trace.place[form][reach][i], mask, __ATOMIC_RELAXED);
+}
+
+/* Others may be executing what is changed: they test by the old or by the new mask. */
+static void change_masks(struct rle_trace_slot *slot)
+{
+    rle_lock(&rle_engine.lock);
+    __atomic_store_n(&slot->stale, 0, __ATOMIC_SEQ_CST);
+    uint64_t classes = __atomic_load_n(&trace.header->classes, __ATOMIC_SEQ_CST);
+    for (unsigned reach = 0; reach < RLE_TRACE_REACHES; reach++) {
+        struct rle_trace_mask m = rle_trace_mask_for(classes, trace.header->centre, reach);
+        change_mask(RLE_TRACE_BY_MASK, reach, m.mask);
+        change_mask(RLE_TRACE_BY_DISTANCE, reach, m.mask | m.within);
+    }
+    rle_unlock(&rle_engine.lock);
 }
 
 /* ---- room ---- */
@@ -399,6 +456,8 @@ static void callout(void *area)
     const struct rle_thread *thread = (struct rle_thread *)((char *)area - RLE_TB_INSTRUMENT);
     if (slot->cursor >= slot->limit)
         make_room(slot);
+    if (__atomic_load_n(&slot->stale, __ATOMIC_RELAXED))
+        change_masks(slot);
     if (slot->staged[0] == RLE_TRACE_STRING)
         string_operands(thread, slot, thread->reg[RLE_RSI], thread->reg[RLE_RDI],
                         thread->reg[RLE_RCX]);

@@ -31,9 +31,28 @@ uint32_t rle_trace_add_sites(const struct rle_trace_site *sites, unsigned n);
 /** Note that an access cannot be traced. */
 void rle_trace_skip(void);
 
+/** The class from which emitted code reckons, see rle_trace_slot.mask. */
+uint32_t rle_trace_centre(void);
+
+/** How a mask in the code of a loop is used; x, mask and within as in struct rle_trace_slot. */
+enum rle_trace_form {
+    RLE_TRACE_BY_MASK,     /**< x & mask: two instructions, and a closer look if it is 0 */
+    RLE_TRACE_BY_DISTANCE, /**< x & (mask | within), to be compared: three, and surer */
+    RLE_TRACE_FORMS,
+};
+
+/**
+ * The mask to write into code that is being translated, to be followed by rle_trace_keep_place.
+ * @return false if no more places can be kept: the code is to read the slot's mask.
+ */
+bool rle_trace_mask_in_code(enum rle_trace_form form, unsigned reach, uint32_t *ret_mask);
+
+/** The mask written at `at` is to be changed whenever it changes. */
+void rle_trace_keep_place(enum rle_trace_form form, unsigned reach, uint8_t *at);
+
 /** What emitted code asks of the engine: staged[0], the site being staged[1]. */
 enum rle_trace_request {
-    RLE_TRACE_ROOM,    /**< the cursor has reached the limit */
+    RLE_TRACE_ROOM,    /**< the cursor has reached the limit, or masks are stale */
     RLE_TRACE_STRING,  /**< a repeated string instruction is about to run; registers say on what */
     RLE_TRACE_SCANNED, /**< one that may end early has run; staged[2] is rcx as it was before */
     RLE_TRACE_GATHER,  /**< vector[] holds indices and mask, staged[2] the base, staged[3] packed */

@@ -22,6 +22,7 @@ enum {
     OP_MOV_STORE = 0x89,
     OP_CMP_LOAD = 0x3B,
     OP_BT = 0xA3,
+    OP_TEST = 0x85,
     VEX3 = 0xC4,
     OP_RORX = 0xF0,
     MOD_REG = 0xC0,
@@ -68,6 +69,15 @@ static void emit_rorx(struct rle_emit *e, unsigned reg, unsigned bits)
     rle_emit_1(e, OP_RORX);
     rle_emit_1(e, MOD_REG | (reg & 7) << 3 | (reg & 7));
     rle_emit_1(e, bits);
+}
+
+/* test dword gs:[disp], reg32 */
+static void emit_test_area(struct rle_emit *e, unsigned reg, uint32_t disp)
+{
+    rle_emit_1(e, PREFIX_GS);
+    rle_emit_1(e, REX | (reg >= 8 ? REX_R : 0));
+    rle_emit_1(e, OP_TEST);
+    rle_trace_thread_operand(e, reg, RLE_REG_NONE, disp);
 }
 
 /* Is no table wide enough? */
@@ -190,14 +200,12 @@ static void emit_filters(struct rle_emit *e, const struct rle_trace_cluster *c, 
 }
 
 /* The cold part: what is wanted and new becomes a record. rcx has been saved and overwritten by the
- * hot part, or it has not; flags are free, or they are saved here. */
-static void emit_record(struct rle_emit *e, const struct rle_trace_cluster *c, rle_fixup from,
-                        unsigned t, bool rcx_saved, bool flags_free, uint64_t back)
+ * hot part, or it has not; flags are free, or they are saved here. Leaves for the hot part. */
+static void emit_record(struct rle_emit *e, const struct rle_trace_cluster *c, unsigned t,
+                        bool rcx_saved, bool flags_free, uint64_t back)
 {
     unsigned r2 = t == RLE_RDX ? RLE_RBX : RLE_RDX;
     struct ways ways = {.n_done = 0};
-    rle_emit_cold(e, true);
-    rle_emit_here(e, from);
     if (!rcx_saved)
         rle_emit_store_tb(e, RLE_RCX, AREA(spill[0]));
     else if (rle_trace_registers(c) & rle_trace_bit(RLE_RCX))
@@ -236,19 +244,106 @@ static uint32_t static_grain(const struct rle_trace_cluster *c)
     return (uint64_t)c->low >> RLE_TRACE_GRAIN_SHIFT & (RLE_TRACE_GRAINS - 1);
 }
 
-/* Flags are free to change. */
-static void emit_test(struct rle_emit *e, const struct rle_trace_cluster *c, unsigned t)
+static void begin_cold(struct rle_emit *e, rle_fixup from)
 {
-    if (rle_trace_is_static(c)) {
-        emit_cmp_table(e, RLE_REG_NONE, table_of(c) + static_grain(c));
-    } else {
-        rle_trace_address(e, t, c);
-        rle_emit_shr(e, false, t, RLE_TRACE_GRAIN_SHIFT);
-        emit_low_byte(e, t);
-        emit_cmp_table(e, t, table_of(c));
+    rle_emit_cold(e, true);
+    rle_emit_here(e, from);
+}
+
+/* Flags are free to change: look up the first byte's grain in the table. */
+static void emit_look_up(struct rle_emit *e, const struct rle_trace_cluster *c, unsigned t)
+{
+    rle_trace_address(e, t, c);
+    rle_emit_shr(e, false, t, RLE_TRACE_GRAIN_SHIFT);
+    emit_low_byte(e, t);
+    emit_cmp_table(e, t, table_of(c));
+}
+
+/* The cluster whose first byte is x of the slot's masks. False where no displacement reaches it. */
+static bool reckoned(const struct rle_trace_cluster *c, struct rle_trace_cluster *ret_x)
+{
+    *ret_x = *c;
+    ret_x->low += c->width - 1 - (int64_t)(RLE_TRACE_LINE * rle_trace_centre());
+    return ret_x->low == (int32_t)ret_x->low;
+}
+
+/* Masks in the code are changed in passing: in front of a record, of which there are always some.
+ */
+static void emit_stale_test(struct rle_emit *e)
+{
+    emit_cmp_table(e, RLE_REG_NONE, AREA(stale));
+    rle_fixup fresh = rle_emit_jcc(e, RLE_CC_E);
+    rle_trace_stage(e, RLE_TRACE_ROOM, 0);
+    rle_emit_callout(e);
+    rle_emit_here(e, fresh);
+}
+
+/* Behind the test, in the cold part: flags are free to change. */
+static void emit_closer_look(struct rle_emit *e, const struct rle_trace_cluster *c, unsigned t,
+                             bool by_mask, uint64_t back)
+{
+    unsigned reach = rle_trace_reach(c->width);
+    if (by_mask) { /* t is still x */
+        rle_emit_alu_tb(e, RLE_AND, false, t, AREA(within) + reach * (uint32_t)sizeof(uint32_t));
+        rle_emit_alu_imm(e, RLE_CMP, false, t, RLE_TRACE_LINE - 1 + c->width);
+        rle_emit_patch(e, rle_emit_jcc(e, RLE_CC_AE), back);
     }
-    rle_fixup wanted = rle_emit_jcc(e, RLE_CC_NE);
-    emit_record(e, c, wanted, t, false, true, rle_emit_address(e));
+    emit_look_up(e, c, t);
+    rle_emit_patch(e, rle_emit_jcc(e, RLE_CC_E), back);
+}
+
+/* The test of x; returns the way taken if it may be wanted. Streams of vectors spend as many
+ * accesses in the half of what the mask lets through that is not wanted as in the other: they are
+ * worth a third instruction. */
+static rle_fixup emit_mask_test(struct rle_emit *e, const struct rle_superblock *sb,
+                                const struct rle_trace_cluster *x, unsigned t, bool *ret_by_mask,
+                                bool *ret_in_code)
+{
+    enum { VECTOR_BYTES = 16 };
+    unsigned reach = rle_trace_reach(x->width);
+    bool by_mask = x->width < VECTOR_BYTES;
+    enum rle_trace_form form = by_mask ? RLE_TRACE_BY_MASK : RLE_TRACE_BY_DISTANCE;
+    uint32_t mask;
+    rle_trace_address(e, t, x);
+    *ret_in_code = sb->loops && rle_trace_mask_in_code(form, reach, &mask);
+    *ret_by_mask = by_mask || !*ret_in_code;
+    if (!*ret_in_code) {
+        emit_test_area(e, t, AREA(mask) + reach * (uint32_t)sizeof(uint32_t));
+        return rle_emit_jcc(e, RLE_CC_E);
+    }
+    if (by_mask) {
+        rle_trace_keep_place(form, reach, rle_emit_test_imm(e, t, mask));
+        return rle_emit_jcc(e, RLE_CC_E);
+    }
+    rle_trace_keep_place(form, reach, rle_emit_and_imm(e, t, mask));
+    rle_emit_alu_imm(e, RLE_CMP, false, t, RLE_TRACE_LINE - 1 + x->width);
+    return rle_emit_jcc(e, RLE_CC_B);
+}
+
+/* Flags are free to change. */
+static void emit_test(struct rle_emit *e, const struct rle_superblock *sb,
+                      const struct rle_trace_cluster *c, unsigned t)
+{
+    struct rle_trace_cluster x;
+    bool masked = !rle_trace_is_static(c) && reckoned(c, &x);
+    bool by_mask, in_code = false;
+    rle_fixup wanted;
+    if (masked) {
+        wanted = emit_mask_test(e, sb, &x, t, &by_mask, &in_code);
+    } else {
+        if (rle_trace_is_static(c))
+            emit_cmp_table(e, RLE_REG_NONE, table_of(c) + static_grain(c));
+        else
+            emit_look_up(e, c, t);
+        wanted = rle_emit_jcc(e, RLE_CC_NE);
+    }
+    uint64_t back = rle_emit_address(e);
+    begin_cold(e, wanted);
+    if (masked)
+        emit_closer_look(e, c, t, by_mask, back);
+    if (in_code)
+        emit_stale_test(e);
+    emit_record(e, c, t, false, true, back);
 }
 
 /* Flags stay as they are. */
@@ -268,7 +363,8 @@ static void emit_test_without_flags(struct rle_emit *e, const struct rle_trace_c
     rle_fixup wanted = emit_jump_unless_rcx_zero(e);
     uint64_t back = rle_emit_address(e);
     rle_emit_load_tb(e, RLE_RCX, AREA(spill[0]));
-    emit_record(e, c, wanted, t, true, false, back);
+    begin_cold(e, wanted);
+    emit_record(e, c, t, true, false, back);
 }
 
 void rle_trace_emit_sampled(struct rle_emit *e, const struct rle_superblock *sb, unsigned i,
@@ -277,9 +373,11 @@ void rle_trace_emit_sampled(struct rle_emit *e, const struct rle_superblock *sb,
     bool free_flags = rle_trace_flags_dead(sb, i) || e->flags_saved;
     if (is_too_wide(c)) { /* always recorded */
         rle_fixup always = rle_emit_jmp(e);
-        emit_record(e, c, always, t, false, free_flags, rle_emit_address(e));
+        uint64_t back = rle_emit_address(e);
+        begin_cold(e, always);
+        emit_record(e, c, t, false, free_flags, back);
     } else if (free_flags) {
-        emit_test(e, c, t);
+        emit_test(e, sb, c, t);
     } else {
         emit_test_without_flags(e, c, t);
     }

@@ -110,6 +110,7 @@ struct rle_trace_header {
     uint32_t closed;      /**< 1: the reader has ended in order; nobody reads any more */
     uint64_t heartbeat;   /**< grows while the reader lives */
     uint64_t classes;     /**< what a new slot is to record: see rle_trace_want */
+    uint32_t centre;      /**< class from which translated code reckons: see rle_trace_slot.mask */
     uint32_t n_processes; /**< process areas ever taken: no higher one has been */
     uint32_t n_slots;     /**< slots likewise */
     uint32_t process_state[RLE_TRACE_PROCESSES]; /**< enum rle_trace_state */
@@ -136,6 +137,15 @@ enum { RLE_TRACE_CLASSES = RLE_TRACE_GRAINS / RLE_TRACE_GRAINS_PER_LINE };
 
 /** The widest cluster of accesses one record can stand for. */
 enum { RLE_TRACE_WIDTH_MAX = 128 };
+
+/** Reaches: how many lines accesses of some width touch at most, two or three, and the widths. */
+enum { RLE_TRACE_REACHES = 2 };
+enum { RLE_TRACE_NARROW_MAX = RLE_TRACE_LINE + 1 };
+
+static inline unsigned rle_trace_reach(unsigned width)
+{
+    return width > RLE_TRACE_NARROW_MAX;
+}
 
 /** Control area of a slot. `cursor` is the address the next record goes to, in the writer's memory,
  * where the ring begins at `ring`. */
@@ -165,9 +175,15 @@ struct rle_trace_slot {
     _Alignas(64) uint64_t tail; /**< bytes read since the slot was taken */
     uint32_t room;              /**< futex word: changes when `tail` or `changes_seen` does */
     uint32_t changes_seen;
-    /* Not 0 where an access of that width, its first byte in that grain of a page, may touch a line
-     * to be recorded. May say yes too often, never too seldom. */
+    uint32_t stale;                /**< 1: masks in the code are to follow the header's `classes` */
     _Alignas(64) uint64_t classes; /**< wanted exactly, one bit each */
+    /* Two tests whether an access may touch a line to be recorded; either may say yes too often,
+     * never too seldom. With x the address of its last byte less RLE_TRACE_LINE * centre, by reach:
+     * only if (x & mask) is 0 and (x & within) less than RLE_TRACE_LINE - 1 + width. Loops hold
+     * masks of their own, changed by the engine when it finds `stale`. */
+    uint32_t mask[RLE_TRACE_REACHES];
+    uint32_t within[RLE_TRACE_REACHES];
+    /* By width and by the grain of a page that holds the first byte: only if not 0. */
     uint8_t wanted[RLE_TRACE_WIDTHS][RLE_TRACE_GRAINS];
     /* Written by the engine, a ring. */
     struct rle_trace_change change[RLE_TRACE_CHANGES];
@@ -393,9 +409,49 @@ static inline uint8_t rle_trace_any(uint64_t classes, unsigned first, unsigned l
     return any;
 }
 
-static inline void rle_trace_set_wanted(struct rle_trace_slot *slot, uint64_t classes)
+/** The two masks that struct rle_trace_slot describes. */
+struct rle_trace_mask {
+    uint32_t mask;
+    uint32_t within;
+};
+
+/* A wanted class that lies d lines behind the centre is touched by accesses whose last byte lies d
+ * to d + 1 (or d + 2) lines behind it. The mask keeps those bits of the line that are 0 in all of
+ * these. If all d are multiples of two (or four), lines from each on have the low bits to
+ * themselves, and say by them how far behind it an access ends. */
+static inline struct rle_trace_mask rle_trace_mask_for(uint64_t classes, uint32_t centre,
+                                                       unsigned reach)
+{
+    unsigned low = 2u << reach; /* lines: a power of two above those that are touched */
+    unsigned used = low - 1;
+    unsigned all = 0;
+    for (unsigned d = 0; d < RLE_TRACE_CLASSES; d++) {
+        if (!(classes >> (d + centre) % RLE_TRACE_CLASSES & 1))
+            continue;
+        all |= d;
+        for (unsigned line = d; line <= d + 1 + reach; line++)
+            used |= line;
+    }
+    struct rle_trace_mask m = {.mask = (~used & (RLE_TRACE_CLASSES - 1u)) << RLE_TRACE_LINE_SHIFT,
+                               .within = (all % low == 0 ? low : 1) * RLE_TRACE_LINE - 1};
+    return m;
+}
+
+static inline void rle_trace_set_masks(struct rle_trace_slot *slot, uint64_t classes,
+                                       uint32_t centre)
+{
+    for (unsigned reach = 0; reach < RLE_TRACE_REACHES; reach++) {
+        struct rle_trace_mask m = rle_trace_mask_for(classes, centre, reach);
+        __atomic_store_n(&slot->mask[reach], m.mask, __ATOMIC_RELAXED);
+        __atomic_store_n(&slot->within[reach], m.within, __ATOMIC_RELAXED);
+    }
+}
+
+static inline void rle_trace_set_wanted(struct rle_trace_slot *slot, uint64_t classes,
+                                        uint32_t centre)
 {
     __atomic_store_n(&slot->classes, classes, __ATOMIC_RELAXED);
+    rle_trace_set_masks(slot, classes, centre);
     for (unsigned w = 0; w < RLE_TRACE_WIDTHS; w++) {
         unsigned reach = (RLE_TRACE_WIDTH_LEAST << w) - 1;
         for (unsigned grain = 0; grain < RLE_TRACE_GRAINS; grain++) {
@@ -411,13 +467,15 @@ static inline void rle_trace_set_wanted(struct rle_trace_slot *slot, uint64_t cl
  * Say which lines a thread shall record: those whose number modulo RLE_TRACE_CLASSES has its bit
  * set; none while it is paused. May be called at any time; records already in the ring were chosen
  * before. Reader and writer may do so at once: who comes last sees what the other changed.
+ *
+ * @param centre  the header's.
  */
-static inline void rle_trace_want(struct rle_trace_slot *slot, uint64_t classes)
+static inline void rle_trace_want(struct rle_trace_slot *slot, uint64_t classes, uint32_t centre)
 {
     uint32_t paused;
     do {
         paused = __atomic_load_n(&slot->paused, __ATOMIC_SEQ_CST);
-        rle_trace_set_wanted(slot, paused ? 0 : classes);
+        rle_trace_set_wanted(slot, paused ? 0 : classes, centre);
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
     } while (__atomic_load_n(&slot->paused, __ATOMIC_SEQ_CST) != paused);
 }
