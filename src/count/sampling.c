@@ -1,6 +1,7 @@
 #include "count/sampling.h"
 
 #include "base/error.h"
+#include "count/doubt.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,10 +24,6 @@ enum {
     LINE = RL_CACHE_LINE_BYTES,
 };
 
-/* Student's t at 97.5 %, by degrees of freedom. */
-static const double student[] = {INFINITY, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36,
-                                 2.31,     2.26,  2.23, 2.20, 2.18, 2.16, 2.14, 2.13};
-
 /* Chosen on simulated programs such that the stated error is never below the true one (see the
  * tests): disagreement of few samples is itself uncertain, … */
 static const double SAFETY_FIXED = 2.5;
@@ -43,6 +40,10 @@ static const double MOSTLY_UNSEEN = 0.5;
 static const double UNEQUAL = 0.1;
 /* Lines that may have gone unseen though none was: the rule of three. */
 static const double UNSEEN_LINES = 3.0;
+/* Part of the busiest outer boundary's lines from which a boundary is worth more classes, and lines
+ * of the fixed classes below which their inequality says little. */
+static const double SIZABLE = 0.1;
+static const double LEAST_LINES_TO_JUDGE = 2000;
 /* Lines of the fixed classes from which their number tells how much of the work was done. */
 static const double LEAST_LINES_TO_WEIGH = 3000;
 
@@ -51,6 +52,7 @@ void rl_sampling_options_default(struct rl_sampling_options *options)
     *options = (struct rl_sampling_options){.n_fixed = DEFAULT_FIXED,
                                             .n_rotating = DEFAULT_ROTATING,
                                             .n_lasting = DEFAULT_LASTING,
+                                            .widen = true,
                                             .seed = 1};
 }
 
@@ -92,6 +94,13 @@ static bool has_parts(const struct rl_sampling *s)
     return true;
 }
 
+/* As many as may stay where that is not settled: fewer than are fixed, or nothing would be saved.
+ */
+static uint32_t most_lasting(const struct rl_sampling *s)
+{
+    return s->n_fixed > RL_SAMPLING_LASTING_MAX ? RL_SAMPLING_LASTING_MAX : s->n_fixed - 1;
+}
+
 static enum rl_status check_options(const struct rl_sampling_options *options, struct rl_error *err)
 {
     if (options->full)
@@ -123,8 +132,9 @@ enum rl_status rl_sampling_init(struct rl_sampling *sampling,
     if (!s.full) {
         s.n_fixed = options->n_fixed;
         s.n_rotating = options->n_rotating;
-        s.n_lasting =
-            options->n_lasting < options->n_fixed && has_parts(&s) ? options->n_lasting : 0;
+        s.n_kept = options->n_lasting < options->n_fixed && has_parts(&s) ? options->n_lasting : 0;
+        s.widens = options->widen && s.n_kept > 0;
+        s.n_lasting = s.widens ? most_lasting(&s) : s.n_kept;
         s.random = options->seed;
         uint8_t all[RL_SAMPLING_CLASSES];
         for (uint32_t i = 0; i < s.classes; i++)
@@ -144,7 +154,7 @@ enum rl_status rl_sampling_init(struct rl_sampling *sampling,
 
 static uint32_t n_fixed_in(const struct rl_sampling *s, uint32_t stage)
 {
-    return stage == 0 ? s->n_fixed : s->n_lasting;
+    return stage == 0 ? s->n_fixed : s->n_kept;
 }
 
 static uint32_t first_fixed(const struct rl_sampling *s, uint32_t stage)
@@ -262,7 +272,7 @@ static uint32_t thin_out_further(struct rl_sampling *s, struct rl_sampling_chang
         changes[n++] = (struct rl_sampling_change){s->active[i], RL_CACHE_OUT, RL_CACHE_OUT, false};
     for (uint32_t i = 0; i < s->n_fixed; i++) {
         struct rl_sampling_change change = {s->fixed[i], RL_CACHE_OUT, RL_CACHE_OUT, true};
-        if (i < s->n_lasting) {
+        if (i < s->n_kept) {
             change.first_group = (uint8_t)(first_fixed(s, 1) + i);
             change.outer_group = (uint8_t)(s->n_fixed + RL_SAMPLING_PARTS * i);
         }
@@ -284,10 +294,10 @@ static uint8_t first_group_of(const struct rl_sampling *s, uint32_t i)
 
 static uint32_t count_apart(const struct rl_sampling *s, struct rl_sampling_change changes[])
 {
-    for (uint32_t i = 0; i < s->n_lasting; i++)
+    for (uint32_t i = 0; i < s->n_kept; i++)
         changes[i] =
             (struct rl_sampling_change){s->fixed[i], first_group_of(s, i), RL_CACHE_OUT, false};
-    return s->n_lasting;
+    return s->n_kept;
 }
 
 static uint32_t draw_pause(struct rl_sampling *s)
@@ -351,7 +361,7 @@ uint32_t rl_sampling_step(struct rl_sampling *sampling, struct rl_sampling_chang
     if (s->stage == 1)
         return step_second(s, ret_changes);
     uint32_t n = step_first(s, ret_changes);
-    if (s->n_lasting > 0 && s->stages[0].steps >= RL_SAMPLING_FIRST_STEPS)
+    if (s->n_kept > 0 && s->stages[0].steps % RL_SAMPLING_FIRST_STEPS == 0 && !s->prolonged)
         n += thin_out_further(s, ret_changes + n);
     return n;
 }
@@ -417,24 +427,6 @@ static void add_scaled(struct rl_traffic_value *value, const struct rl_cache_flo
     value->nt_bytes += factor * (double)flow->nt_bytes;
 }
 
-/* Mean of n samples, and half the width of the interval for it that their disagreement gives.
- * `share` is the part of the whole population that the samples are. */
-static double mean_and_doubt(const double sample[], uint32_t n, double share, double safety,
-                             double *ret_mean)
-{
-    double mean = 0;
-    double square = 0;
-    for (uint32_t i = 0; i < n; i++)
-        mean += sample[i] / n;
-    for (uint32_t i = 0; i < n; i++)
-        square += (sample[i] - mean) * (sample[i] - mean);
-    *ret_mean = mean;
-    if (n < 2)
-        return INFINITY;
-    double deviation = sqrt(square / (n - 1) / n * (1 - share));
-    return deviation > 0 ? safety * student[n - 1] * deviation : 0;
-}
-
 /* Lines of one stage, by one way of estimating, with absolute error. */
 struct estimate {
     double lines;
@@ -451,7 +443,7 @@ static double inequality(const struct rl_sampling *s, const struct rl_cache_flow
     double mean;
     for (uint32_t i = 0; i < s->n_fixed; i++)
         sample[i] = lines_of(&flow[i]);
-    double doubt = mean_and_doubt(sample, s->n_fixed, 0, SAFETY_SINGLE, &mean);
+    double doubt = rl_mean_and_doubt(sample, s->n_fixed, 0, SAFETY_SINGLE, &mean);
     return mean > 0 ? sqrt(s->n_fixed) * doubt / mean : INFINITY;
 }
 
@@ -459,7 +451,8 @@ static struct estimate from_samples(const struct rl_sampling *s, const double sa
                                     uint32_t n_classes)
 {
     double mean;
-    double doubt = mean_and_doubt(sample, n, (double)n_classes / s->classes, SAFETY_FIXED, &mean);
+    double doubt =
+        rl_mean_and_doubt(sample, n, (double)n_classes / s->classes, SAFETY_FIXED, &mean);
     double factor = (double)s->classes / n_classes;
     return (struct estimate){factor * n * mean, factor * n * doubt, n * mean, factor};
 }
@@ -473,7 +466,7 @@ static struct estimate from_first(const struct rl_sampling *s, uint32_t stage,
     for (uint32_t i = 0; i < n; i++) {
         sample[i] = lines_of(&flow[first_fixed(s, stage) + i]);
         for (uint32_t g = 0; stage > 0 && g < RL_SAMPLING_GROUPS; g++)
-            sample[i] += lines_of(&flow[first_fixed(s, stage) + (1 + g) * n + i]);
+            sample[i] += lines_of(&flow[first_fixed(s, stage) + (1 + g) * s->n_lasting + i]);
     }
     struct estimate e = from_samples(s, sample, n, n);
     if (n == 1)
@@ -490,7 +483,7 @@ static struct estimate from_outer(const struct rl_sampling *s, uint32_t stage,
         sample[i] = lines_of(&flow[(stage == 0 ? 0 : s->n_fixed) + i]);
     struct estimate e = from_samples(s, sample, n, n_fixed_in(s, stage));
     if (stage > 0) {
-        double unequal = inequality(s, flow) / sqrt(s->n_lasting);
+        double unequal = inequality(s, flow) / sqrt(s->n_kept);
         if (!isinf(unequal))
             e.error = fmax(e.error, unequal * e.lines);
     }
@@ -524,7 +517,7 @@ static struct estimate from_turns(const struct rl_sampling *s, uint32_t stage,
     e.lines = e.seen * e.factor;
     if (n < LEAST_GROUPS || steps < 2 * RL_SAMPLING_GROUPS)
         return e;
-    double doubt = mean_and_doubt(sample, n, 0, SAFETY_TURNS, &mean);
+    double doubt = rl_mean_and_doubt(sample, n, 0, SAFETY_TURNS, &mean);
     e.error = mean > 0 ? e.lines * doubt / mean : 0;
     return e;
 }
@@ -598,6 +591,67 @@ static double add_outer(const struct rl_sampling *s, uint32_t stage,
     return outer_error(s, stage, first, &e);
 }
 
+/* ---- how many classes are to stay ---- */
+
+bool rl_sampling_is_due(const struct rl_sampling *sampling)
+{
+    const struct rl_sampling *s = sampling;
+    return s->thinned && s->stage == 0 && s->n_kept > 0 &&
+           (s->stages[0].steps + 1) % RL_SAMPLING_FIRST_STEPS == 0;
+}
+
+uint32_t rl_sampling_followed(const struct rl_sampling *sampling)
+{
+    return sampling->thinned ? n_fixed_in(sampling, sampling->stage) : sampling->classes;
+}
+
+static const struct rl_cache_flow *boundary(const struct rl_sampling *s,
+                                            const struct rl_cache_flow account[], uint32_t level)
+{
+    for (uint32_t k = 0; k < level; k++)
+        account += rl_sampling_exact_group(s, k) + 1u;
+    return account;
+}
+
+/* Of the fixed classes, in the first stage. */
+static double lines_beyond(const struct rl_sampling *s, const struct rl_cache_flow flow[])
+{
+    double lines = 0;
+    for (uint32_t i = 0; i < s->n_fixed; i++)
+        lines += lines_of(&flow[i]);
+    return lines;
+}
+
+/* How many classes must stay, for this boundary, to bring what one alone may be off below the
+ * limit; more than may if that is not enough. */
+static uint32_t classes_needed(const struct rl_sampling *s, const struct rl_cache_flow flow[])
+{
+    double unequal = inequality(s, flow);
+    uint32_t n = s->n_kept;
+    while (n <= s->n_lasting && unequal / sqrt(n) > RL_TRAFFIC_RELIABLE)
+        n++;
+    return n;
+}
+
+void rl_sampling_decide(struct rl_sampling *sampling, const struct rl_cache_flow total[])
+{
+    struct rl_sampling *s = sampling;
+    double most = 0;
+    uint32_t needed = s->n_kept;
+    for (uint32_t k = 1; k < s->geometry.n_levels; k++)
+        most = fmax(most, lines_beyond(s, boundary(s, total, k)));
+    for (uint32_t k = 1; k < s->geometry.n_levels && s->widens; k++) {
+        const struct rl_cache_flow *flow = boundary(s, total, k);
+        double lines = lines_beyond(s, flow);
+        uint32_t here = classes_needed(s, flow);
+        if (lines >= LEAST_LINES_TO_JUDGE && lines >= SIZABLE * most && here > needed)
+            needed = here;
+    }
+    s->prolonged = needed > s->n_lasting;
+    if (!s->prolonged)
+        s->n_kept = needed;
+}
+
 void rl_sampling_weigh(struct rl_sampling *sampling, const struct rl_cache_flow total[])
 {
     struct rl_sampling *s = sampling;
@@ -626,9 +680,7 @@ void rl_sampling_estimate(const struct rl_sampling *sampling, const struct rl_ca
                           uint32_t level, struct rl_traffic_value *ret_value)
 {
     const struct rl_sampling *s = sampling;
-    const struct rl_cache_flow *flow = account;
-    for (uint32_t k = 0; k < level; k++)
-        flow += rl_sampling_exact_group(s, k) + 1u;
+    const struct rl_cache_flow *flow = boundary(s, account, level);
     struct rl_traffic_value value = {0};
     add_scaled(&value, &flow[rl_sampling_exact_group(s, level)], 1);
     for (uint32_t stage = 0; s->thinned && stage <= s->stage; stage++)

@@ -50,10 +50,12 @@ struct rl_sampling_options {
     uint32_t n_rotating; /**< counted at a time, 1 .. RL_SAMPLING_ROTATING_MAX */
     uint32_t n_lasting;  /**< of the fixed ones stay in the second stage, 1 ..
                             RL_SAMPLING_LASTING_MAX; n_fixed or more: there is no second stage */
+    bool widen;          /**< more may stay, or all, where so few would be too uncertain: see
+                            rl_sampling_decide */
     uint64_t seed;       /**< of the draws */
 };
 
-/** Four fixed, one lasting, two rotating, seed 1. */
+/** Four fixed, one lasting or as many as needed, two rotating, seed 1. */
 void rl_sampling_options_default(struct rl_sampling_options *options);
 
 /** How many steps there were, and how many a class of each group of turns was counted. */
@@ -70,7 +72,10 @@ struct rl_sampling {
     uint32_t classes; /**< lines are told apart modulo this many: 64, or a divisor of it */
     uint32_t n_fixed;
     uint32_t n_rotating;
-    uint32_t n_lasting; /**< 0: no second stage */
+    uint32_t n_lasting; /**< at most so many; 0: no second stage */
+    uint32_t n_kept;    /**< so many do stay; fewer than n_lasting unless widened */
+    bool widens;        /**< rl_sampling_decide may change n_kept */
+    bool prolonged;     /**< it has put off the second stage */
     uint32_t stage;     /**< 0, 1 */
     /* Second stage, see rl_sampling_weigh: part of the work that was done while a class was
      * counted, in all and by group; turn_share 0: not known. */
@@ -133,6 +138,22 @@ uint64_t rl_sampling_wanted(const struct rl_sampling *sampling);
  * @return how many; 0 if what is wanted stays as it is.
  */
 uint32_t rl_sampling_step(struct rl_sampling *sampling, struct rl_sampling_change ret_changes[]);
+
+/** Will the next step end the first stage, unless rl_sampling_decide says otherwise? */
+bool rl_sampling_is_due(const struct rl_sampling *sampling);
+
+/**
+ * Before that step, from the sum of all accounts: how many classes stay in the second stage. One,
+ * if that leaves every level that carries a sizable share of the bytes with an error that can be
+ * called reliable; more, if that does; else the first stage goes on, with all fixed classes, until
+ * the question is asked again. Without `widen`, and without this call, n_lasting stay.
+ *
+ * @param total  [rl_sampling_flows].
+ */
+void rl_sampling_decide(struct rl_sampling *sampling, const struct rl_cache_flow total[]);
+
+/** How many classes are followed at all levels at present; all of them in the exact phase. */
+uint32_t rl_sampling_followed(const struct rl_sampling *sampling);
 
 /** Apply a change to one core of a model. */
 void rl_sampling_apply(const struct rl_sampling *sampling, struct rl_cache *cache, uint32_t core,

@@ -314,6 +314,40 @@ static uint64_t drain(struct rl_simulation *t, struct rl_channel_thread *thread)
 
 /* ---- the sampling's clock ---- */
 
+static void add_accounts(const struct rl_simulation *t, struct rl_cache_flow total[],
+                         const struct rl_accounts *accounts)
+{
+    for (uint32_t r = 0; accounts && r < RLE_TRACE_REGIONS; r++) {
+        if (!accounts->region[r])
+            continue;
+        const struct rl_account_table *table = &accounts->region[r]->by_worker[0];
+        for (uint32_t site = 0; site < table->n; site++)
+            if (table->account[site])
+                rl_traffic_add(t, total, table->account[site]);
+    }
+}
+
+/* Sampling has one worker. */
+static void decide(struct rl_simulation *t)
+{
+    size_t n;
+    struct rl_channel_thread *thread = rl_channel_threads(t->channel, &n);
+    struct rl_cache_flow *total = calloc(t->n_flows, sizeof *total);
+    if (!total)
+        return; /* the least number stays */
+    for (size_t i = 0; i < t->n_row; i++)
+        rl_traffic_add(t, total, t->row[i].account);
+    for (size_t i = 0; i < n; i++) {
+        size_t first = 0; /* thread of the same process */
+        while (thread[first].process != thread[i].process)
+            first++;
+        if (first == i)
+            add_accounts(t, total, thread[i].process->user);
+    }
+    rl_sampling_decide(&t->sampling, total);
+    free(total);
+}
+
 static void maybe_step(struct rl_simulation *t)
 {
     size_t n;
@@ -326,6 +360,8 @@ static void maybe_step(struct rl_simulation *t)
     for (size_t i = 0; i < n; i++)
         if (t->n_steps - ((struct reader *)thread[i].user)->step >= STEPS_KEPT)
             return;
+    if (rl_sampling_is_due(&t->sampling))
+        decide(t);
     struct step *step = &t->step[t->n_steps % STEPS_KEPT];
     step->n_changes = rl_sampling_step(&t->sampling, step->change);
     if (step->n_changes > 0)
@@ -631,6 +667,7 @@ void rl_traffic_summarise(const struct rl_simulation *traffic,
 {
     struct rl_traffic_summary summary = {.channel = traffic->totals,
                                          .records = traffic->records,
+                                         .classes = rl_sampling_followed(&traffic->sampling),
                                          .sampled = traffic->sampling.thinned};
     for (uint32_t w = 0; w < traffic->options.n_workers; w++) {
         summary.malformed += traffic->worker[w].malformed;

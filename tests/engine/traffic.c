@@ -10,8 +10,8 @@
  * Output: "status N", "level L BYTES ERROR READS ALLOCATES WRITEBACKS NT" (bytes),
  * "function NAME L1 L2 L3 E1 E2 E3", "region NAME L1 L2 L3 E1 E2 E3" (itself; "-": outside),
  * "records N", "lost N", "skipped N", "waits N", "processes N", "threads N", "sampled N",
- * "malformed N", "unfinished N" (processes killed or lost), "wall SECONDS", "model-cpu SECONDS",
- * "program-cpu SECONDS". */
+ * "classes N", "malformed N", "unfinished N" (processes killed or lost), "wall SECONDS", "model-cpu
+ * SECONDS", "program-cpu SECONDS". */
 #include <elf.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -312,10 +312,11 @@ int main(int argc, char **argv)
     printf("status %d\n", status);
     print_values(traffic, sum);
     printf("records %" PRIu64 "\nlost %" PRIu64 "\nskipped %" PRIu64 "\nwaits %" PRIu64
-           "\nprocesses %u\nthreads %u\nsampled %d\nmalformed %" PRIu64 "\nunfinished %u\n",
+           "\nprocesses %u\nthreads %u\nsampled %d\nclasses %u\nmalformed %" PRIu64
+           "\nunfinished %u\n",
            summary.records, summary.channel.lost, summary.channel.skipped, summary.channel.waits,
-           summary.channel.processes, summary.channel.threads, summary.sampled, summary.malformed,
-           n_unfinished);
+           summary.channel.processes, summary.channel.threads, summary.sampled, summary.classes,
+           summary.malformed, n_unfinished);
     printf("wall %.3f\nmodel-cpu %.3f\nprogram-cpu %.3f\n", wall_s,
            seconds(own.ru_utime) + seconds(own.ru_stime),
            seconds(children.ru_utime) + seconds(children.ru_stime));
