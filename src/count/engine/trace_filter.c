@@ -267,8 +267,8 @@ static bool reckoned(const struct rle_trace_cluster *c, struct rle_trace_cluster
     return ret_x->low == (int32_t)ret_x->low;
 }
 
-/* Masks in the code are changed in passing: in front of a record, of which there are always some.
- */
+/* Masks in the code are changed in passing: in front of a record, of which there are always some,
+ * be it in the loop itself or outside. */
 static void emit_stale_test(struct rle_emit *e)
 {
     emit_cmp_table(e, RLE_REG_NONE, AREA(stale));
@@ -296,8 +296,7 @@ static void emit_closer_look(struct rle_emit *e, const struct rle_trace_cluster 
  * accesses in the half of what the mask lets through that is not wanted as in the other: they are
  * worth a third instruction. */
 static rle_fixup emit_mask_test(struct rle_emit *e, const struct rle_superblock *sb,
-                                const struct rle_trace_cluster *x, unsigned t, bool *ret_by_mask,
-                                bool *ret_in_code)
+                                const struct rle_trace_cluster *x, unsigned t, bool *ret_by_mask)
 {
     enum { VECTOR_BYTES = 16 };
     unsigned reach = rle_trace_reach(x->width);
@@ -305,9 +304,9 @@ static rle_fixup emit_mask_test(struct rle_emit *e, const struct rle_superblock 
     enum rle_trace_form form = by_mask ? RLE_TRACE_BY_MASK : RLE_TRACE_BY_DISTANCE;
     uint32_t mask;
     rle_trace_address(e, t, x);
-    *ret_in_code = sb->loops && rle_trace_mask_in_code(form, reach, &mask);
-    *ret_by_mask = by_mask || !*ret_in_code;
-    if (!*ret_in_code) {
+    bool in_code = sb->loops && rle_trace_mask_in_code(form, reach, &mask);
+    *ret_by_mask = by_mask || !in_code;
+    if (!in_code) {
         emit_test_area(e, t, AREA(mask) + reach * (uint32_t)sizeof(uint32_t));
         return rle_emit_jcc(e, RLE_CC_E);
     }
@@ -326,10 +325,10 @@ static void emit_test(struct rle_emit *e, const struct rle_superblock *sb,
 {
     struct rle_trace_cluster x;
     bool masked = !rle_trace_is_static(c) && reckoned(c, &x);
-    bool by_mask, in_code = false;
+    bool by_mask;
     rle_fixup wanted;
     if (masked) {
-        wanted = emit_mask_test(e, sb, &x, t, &by_mask, &in_code);
+        wanted = emit_mask_test(e, sb, &x, t, &by_mask);
     } else {
         if (rle_trace_is_static(c))
             emit_cmp_table(e, RLE_REG_NONE, table_of(c) + static_grain(c));
@@ -341,8 +340,7 @@ static void emit_test(struct rle_emit *e, const struct rle_superblock *sb,
     begin_cold(e, wanted);
     if (masked)
         emit_closer_look(e, c, t, by_mask, back);
-    if (in_code)
-        emit_stale_test(e);
+    emit_stale_test(e);
     emit_record(e, c, t, false, true, back);
 }
 
