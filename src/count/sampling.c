@@ -12,13 +12,10 @@ enum {
     DEFAULT_ROTATING = 2,
     DEFAULT_LASTING = 1,
     /* Steps between two turns of the second stage, and how many more at most: drawn, or they might
-     * beat with the program. A turn costs the program several times what the lasting classes do,
-     * so once there are enough to tell the error they become rare. */
-    EARLY_TURNS = 24,
-    EARLY_PAUSE_LEAST = 4,
-    EARLY_PAUSE_SPAN = 5,
-    LATE_PAUSE_LEAST = 30,
-    LATE_PAUSE_SPAN = 17,
+     * beat with the program. A turn costs the program several times what the lasting classes do.
+     * The rate must not change, or phases of the program would count by when they happen. */
+    PAUSE_LEAST = 8,
+    PAUSE_SPAN = 9,
     LEAST_CLASSES = 16, /* with fewer a draw says little: follow everything */
     LEAST_GROUPS = 4,   /* groups of turns below which their disagreement says nothing */
     LINE = RL_CACHE_LINE_BYTES,
@@ -300,16 +297,6 @@ static uint32_t count_apart(const struct rl_sampling *s, struct rl_sampling_chan
     return s->n_kept;
 }
 
-static uint32_t draw_pause(struct rl_sampling *s)
-{
-    uint64_t had = 0;
-    for (uint32_t g = 0; g < RL_SAMPLING_GROUPS; g++)
-        had += s->stages[1].measured[g];
-    if (had < EARLY_TURNS)
-        return EARLY_PAUSE_LEAST + (uint32_t)(draw(s) % EARLY_PAUSE_SPAN);
-    return LATE_PAUSE_LEAST + (uint32_t)(draw(s) % LATE_PAUSE_SPAN);
-}
-
 /* Prepare a class, count it, let it go, pause. */
 static uint32_t step_second(struct rl_sampling *s, struct rl_sampling_change changes[])
 {
@@ -329,7 +316,7 @@ static uint32_t step_second(struct rl_sampling *s, struct rl_sampling_change cha
         s->counting = false;
         s->n_active = 0;
         n += count_apart(s, changes + n);
-        s->pause = draw_pause(s);
+        s->pause = PAUSE_LEAST + (uint32_t)(draw(s) % PAUSE_SPAN);
     }
     return n;
 }
