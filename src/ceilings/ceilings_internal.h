@@ -70,6 +70,14 @@ enum rl_status rl_session_sample(struct rl_session *s, const struct rl_phase *ph
 
 /* compute.c */
 enum rl_status rl_measure_compute(struct rl_session *s, double budget_s, struct rl_error *err);
+/**
+ * After a trial, keep the fastest variant of each ceiling and those that the trial cannot tell from
+ * it: nearly as fast, or hardly ever undisturbed. Order stays; variants stand together.
+ * @param timing  [n] of the trial.
+ * @return how many are left.
+ */
+unsigned rl_compute_keep_best(struct rl_compute_item *item, unsigned n,
+                              const struct rl_timing *timing);
 /* memory.c: L1 and L2 (private), L3, DRAM */
 enum rl_status rl_measure_level(struct rl_session *s, const char *level, double budget_s,
                                 struct rl_error *err);

@@ -8,6 +8,7 @@
 
 static const double sample_s = 20e-6;
 static const double trial_sample_s = 8e-6;
+static const double trial_tolerance = 0.03;
 
 /* Ceilings a plain roofline needs: the widest FMA, addition and multiplication, and scalar FMA. */
 static bool wanted(const struct rl_session *s, const struct rl_compute_kernel *k,
@@ -127,19 +128,37 @@ static enum rl_status sample(struct rl_session *s, struct rl_compute_item *item,
     return status;
 }
 
-/* Keep the fastest variant of each ceiling; @return how many are left. */
-static unsigned keep_best(struct rl_compute_item *item, unsigned n, const struct rl_timing *timing)
+static double work_per_cycle(const struct rl_compute_item *item, const struct rl_timing *timing)
+{
+    return timing->per_cycle * item->kernel->work;
+}
+
+/* Index of the fastest among item[from] and those behind it of the same ceiling; the first one
+ * after them goes to ret_next. */
+static unsigned best_of(const struct rl_compute_item *item, unsigned n,
+                        const struct rl_timing *timing, unsigned from, unsigned *ret_next)
+{
+    unsigned best = from;
+    unsigned j = from + 1;
+    for (; j < n && same_ceiling(item[from].kernel, item[j].kernel); j++)
+        if (work_per_cycle(&item[j], &timing[j]) > work_per_cycle(&item[best], &timing[best]))
+            best = j;
+    *ret_next = j;
+    return best;
+}
+
+unsigned rl_compute_keep_best(struct rl_compute_item *item, unsigned n,
+                              const struct rl_timing *timing)
 {
     unsigned kept = 0;
     for (unsigned i = 0; i < n;) {
-        unsigned best = i;
-        unsigned j = i + 1;
-        for (; j < n && same_ceiling(item[i].kernel, item[j].kernel); j++)
-            if (timing[j].per_cycle * item[j].kernel->work >
-                timing[best].per_cycle * item[best].kernel->work)
-                best = j;
-        item[kept++] = item[best];
-        i = j;
+        unsigned next;
+        unsigned best = best_of(item, n, timing, i, &next);
+        double bar = (1 - trial_tolerance) * work_per_cycle(&item[best], &timing[best]);
+        for (unsigned j = i; j < next; j++)
+            if (timing[j].disturbed || work_per_cycle(&item[j], &timing[j]) >= bar)
+                item[kept++] = item[j];
+        i = next;
     }
     return kept;
 }
@@ -181,11 +200,15 @@ enum rl_status rl_measure_compute(struct rl_session *s, double budget_s, struct 
     if (status == RL_OK)
         status = sample(s, item, n, &trial, timing, err);
     if (status == RL_OK) {
-        n = keep_best(item, n, timing);
+        n = rl_compute_keep_best(item, n, timing);
         status = sample(s, item, n, &phase, timing, err);
     }
-    for (unsigned i = 0; status == RL_OK && i < n; i++)
-        status = add(s, &item[i], &timing[i], err);
+    for (unsigned i = 0; status == RL_OK && i < n;) {
+        unsigned next;
+        unsigned best = best_of(item, n, timing, i, &next);
+        status = add(s, &item[best], &timing[best], err);
+        i = next;
+    }
     free(timing);
     free(item);
     return status;

@@ -240,6 +240,30 @@ static void dram_is_measured_alone(void **state)
     rl_machine_release(&machine);
 }
 
+static void a_disturbed_trial_decides_nothing(void **state)
+{
+    (void)state;
+    static const struct rl_compute_kernel kernel[] = {
+        {.precision = RL_FP64, .op = "add", .width = "avx2", .work = 48},
+        {.precision = RL_FP64, .op = "add", .width = "avx2", .work = 48},
+        {.precision = RL_FP64, .op = "add", .width = "avx2", .work = 48},
+        {.precision = RL_FP64, .op = "mul", .width = "avx2", .work = 48},
+    };
+    struct rl_compute_item item[4];
+    struct rl_timing timing[4] = {
+        {.per_cycle = 0.5}, {.per_cycle = 1}, {.per_cycle = 0.99}, {.per_cycle = 0.1}};
+    for (size_t i = 0; i < 4; i++)
+        item[i] = (struct rl_compute_item){.kernel = &kernel[i]};
+    assert_int_equal(rl_compute_keep_best(item, 4, timing), 3); /* not the slow addition */
+    assert_ptr_equal(item[0].kernel, &kernel[1]);
+    assert_ptr_equal(item[1].kernel, &kernel[2]);
+    assert_ptr_equal(item[2].kernel, &kernel[3]);
+    for (size_t i = 0; i < 4; i++)
+        item[i] = (struct rl_compute_item){.kernel = &kernel[i]};
+    timing[0].disturbed = true;
+    assert_int_equal(rl_compute_keep_best(item, 4, timing), 4);
+}
+
 /* Working sets of a made-up session. */
 static size_t set_of(struct rl_machine *machine, unsigned threads, const char *name)
 {
@@ -354,6 +378,7 @@ int main(void)
         cmocka_unit_test(a_level_that_lies_about_its_size_is_corrected),
         cmocka_unit_test(rates_that_moved_are_found_and_taken_over),
         cmocka_unit_test(dram_is_measured_alone),
+        cmocka_unit_test(a_disturbed_trial_decides_nothing),
         cmocka_unit_test(an_end_nobody_saw_leaves_the_level_as_reported),
         cmocka_unit_test(working_sets_lie_inside_their_level_and_outside_the_one_before),
         cmocka_unit_test(a_short_measurement_fills_a_record),
