@@ -71,8 +71,21 @@ fi
 if command -v valgrind >/dev/null && [ -x "$counts" ]; then
     for name in calls kernels; do
         valgrind -q --tool=callgrind --skip-plt=no --callgrind-out-file=callgrind ./$name >/dev/null 2>&1 || true
-        expected=$(callgrind_annotate --threshold=100 callgrind 2>/dev/null |
-            awk -v o="/$name]" 'index($0, o) && $0 !~ /[?][?][?]:/ { gsub(",", "", $1); sum += $1 } END { printf "%.0f", sum }')
+        expected=$(awk -v object="$name" '
+            function name_of(field, table,    id, name) {
+                id = substr(field, index(field, "("), index(field, ")") - index(field, "(") + 1)
+                name = substr(field, index(field, ")") + 2)
+                if (name != "") table[id] = name
+                return table[id]
+            }
+            /^c?ob=/ { name = name_of($0, objects); if (/^ob=/) { n = split(name, part, "/"); here = part[n] } next }
+            /^c?fn=/ { name = name_of($0, functions); if (/^fn=/) current = name; next }
+            /^calls=/ { inclusive = 1; next }
+            /^[-+*0-9][^ ]* [0-9]+$/ {
+                if (inclusive) inclusive = 0
+                else if (here == object && current !~ /^(_|\(|0x|\?)/) sum += $2
+            }
+            END { printf "%.0f", sum }' callgrind)
         LD_PRELOAD=$preload ROOFLINE_ENGINE=output=$PWD/result ./$name >/dev/null 2>&1 || true
         got=$("$counts" result.*.0 "/$name" | awk '$1 == "function" && $2 !~ /^_/ { sum += $3 } END { printf "%.0f", sum }')
         rm -f result.*
