@@ -5,6 +5,8 @@ set -u
 engine=$1 launcher=$2 counts=$3 case=$4 program=$5 scenario=${6:-spin}
 work=$(mktemp -d /dev/shm/rl-engine.XXXXXX 2>/dev/null || mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/plain.sh"
+engine=$(plain_engine "$engine" "$work")
 bad=0
 
 complain() {
