@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "ceilings/ceilings.h"
+#include "count/perf_event/named.h"
 #include "format/format.h"
 
 #include <limits.h>
@@ -57,6 +58,8 @@ void record_rows(struct record_options *o, struct rl_option rows[RECORD_ROWS])
          &o->only, 0, 0},
         {RL_OPT_LIST, "function", 0, "NAME", "only functions of this name, may be repeated",
          &o->function, 0, 0},
+        {RL_OPT_LIST, "event", 0, "EVENT", "also count this event of libpfm4, may be repeated",
+         &o->event, 0, 0},
         {RL_OPT_DOUBLE, "min-share", 0, "PERCENT", "least part of the time (default 0.1)",
          &o->min_share, 0, 100},
         {RL_OPT_LIST, "replay", 0, "FILE", "take counts from this result, may be repeated",
@@ -174,6 +177,7 @@ void record_options_release(struct record_options *o)
 {
     rl_string_list_release(&o->only);
     rl_string_list_release(&o->function);
+    rl_string_list_release(&o->event);
     rl_string_list_release(&o->replay);
 }
 
@@ -203,6 +207,9 @@ enum rl_status record_check_words(struct record_options *options, struct rl_erro
     if (options->only.n && options->pid)
         return rl_fail(err, RL_EINVAL,
                        "--only and --pid: regions of a running process are not seen");
+    if (options->event.n && (options->pid || options->single_pass))
+        return rl_fail(err, RL_EINVAL, "--event counts in a run of its own: not with %s",
+                       options->pid ? "--pid" : "--single-pass");
     return parse_words(options, &ignored, err);
 }
 
@@ -219,6 +226,14 @@ static enum rl_status check_counters(const struct record_options *o, struct rl_e
     return status;
 }
 
+static enum rl_status check_events(const struct record_options *o, struct rl_error *err)
+{
+    struct rl_named_events *events = NULL;
+    RL_TRY(rl_named_events_new(o->event.item, o->event.n, NULL, &events, err));
+    rl_named_events_free(events);
+    return RL_OK;
+}
+
 enum rl_status record_announce(const struct record_options *o, const char *program,
                                struct rl_error *err)
 {
@@ -227,6 +242,7 @@ enum rl_status record_announce(const struct record_options *o, const char *progr
     unsigned long long times = o->repeats + (counts ? 1 : 0);
     RL_TRY(rl_child_find(program, (const char *const *)environ, path, err));
     RL_TRY(check_counters(o, err));
+    RL_TRY(check_events(o, err));
     if (o->single_pass || times < 2)
         return RL_OK;
     rl_say("the program is run %llu times: %s%s; the output of the first is shown", times,
@@ -301,6 +317,7 @@ static enum rl_status profile(const struct record_options *options,
     char date[32];
     struct rl_progress progress;
     struct rl_counters counters = {0};
+    struct rl_named_events *events = NULL;
     struct rl_profile_options how = {
         .progress = on_progress, .cancelled = rl_interrupted, .context = &progress, .date = date};
     RL_TRY(parse_words(options, &how, err));
@@ -316,6 +333,9 @@ static enum rl_status profile(const struct record_options *options,
                        "counts of another run say nothing of a running process; --replay needs a "
                        "command");
     how.counters = counters.pmu;
+    if (options->event.n)
+        RL_TRY(rl_named_events_new(options->event.item, options->event.n, NULL, &events, err));
+    how.events = events;
     now_text(date, sizeof date);
     char *preload = rl_object_path("librooflinesample.so");
     char *engine = rl_object_path("libroofline-engine.so");
@@ -332,6 +352,7 @@ static enum rl_status profile(const struct record_options *options,
             : rl_profile_attach((int32_t)options->pid, options->duration_s, &how, ret_profile, err);
     rl_progress_end(&progress);
     rl_counters_close(&counters);
+    rl_named_events_free(events);
     free(preload);
     free(engine);
     free(launcher);

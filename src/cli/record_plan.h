@@ -10,7 +10,7 @@ struct record_options {
     const char *output; /**< with %r, %h, %p; NULL: named after the program */
     const char *count, *traffic, *sampling;
     const char *include;
-    struct rl_string_list only, function;
+    struct rl_string_list only, function, event;
     char only_text[RLE_ONLY_MAX]; /**< all of `only`, as the profile wants them */
     uint64_t rate_hz, repeats;
     bool single_pass;
@@ -24,7 +24,7 @@ struct record_options {
 };
 
 /** Rows that both commands have; the array is static per call site's options. */
-enum { RECORD_ROWS = 17 };
+enum { RECORD_ROWS = 18 };
 void record_rows(struct record_options *options, struct rl_option rows[RECORD_ROWS]);
 
 struct record_options record_options_default(void);

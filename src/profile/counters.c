@@ -2,6 +2,7 @@
 #include "base/child.h"
 #include "base/error.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,13 +47,17 @@ enum rl_status counters_run(const char *const *argv, const char *const *envp,
     struct rl_child_end end = {0};
     struct counters_end result = {0};
     RL_TRY(rl_child_start(argv, envp, options->discard_output, &child, err));
-    enum rl_status status = rl_pmu_start(options->pmu, options->pass, child.pid, err);
+    enum rl_status status = options->events
+                                ? rl_named_events_start(options->events, child.pid, err)
+                                : rl_pmu_start(options->pmu, options->pass, child.pid, err);
     if (status == RL_OK)
         status = watch(&child, options, &result, err);
     enum rl_status finish = rl_child_finish(&child, status == RL_OK ? &end : NULL, err);
     RL_TRY(status);
     RL_TRY(finish);
-    if (!result.interrupted_by)
+    if (options->events)
+        rl_named_events_stop(options->events);
+    else if (!result.interrupted_by)
         RL_TRY(rl_pmu_stop(options->pmu, err));
     result.wait_status = end.wait_status;
     *ret = result;
@@ -233,15 +238,20 @@ static enum rl_status apply(const struct rl_pmu_counts *counts, const struct cou
     return use->is_only ? explain_kernels(use, profile, err) : RL_OK;
 }
 
+static struct rl_kernel *program_of(struct rl_profile *profile)
+{
+    for (size_t i = 0; i < profile->n_kernel; i++) {
+        if (profile->kernel[i].kind == RL_KIND_PROGRAM)
+            return &profile->kernel[i];
+    }
+    return NULL;
+}
+
 enum rl_status counters_apply(const struct rl_pmu_counts *counts, const struct counters_use *use,
                               struct rl_profile *profile, struct rl_error *err)
 {
     struct rl_kernel measured = {0};
-    struct rl_kernel *program = NULL;
-    for (size_t i = 0; i < profile->n_kernel && !program; i++) {
-        if (profile->kernel[i].kind == RL_KIND_PROGRAM)
-            program = &profile->kernel[i];
-    }
+    struct rl_kernel *program = program_of(profile);
     if (!program)
         return rl_fail(err, RL_EINVAL, "a profile without its program");
     enum rl_status status = rl_pmu_counts_fill(counts, &measured, err);
@@ -249,4 +259,32 @@ enum rl_status counters_apply(const struct rl_pmu_counts *counts, const struct c
         status = apply(counts, use, &measured, program, profile, err);
     rl_kernel_release(&measured);
     return status;
+}
+
+static enum rl_status apply_event(const struct rl_named_event *event, struct rl_kernel *program,
+                                  struct rl_profile *profile, struct rl_error *err)
+{
+    char key[sizeof event->name + 8];
+    char text[256];
+    snprintf(key, sizeof key, "event.%s", event->name);
+    if (event->why != RL_PMU_FINE)
+        return rl_missing_add(&program->missing, key,
+                              rl_pmu_why_text(event->why, NULL, NULL, text, sizeof text), err);
+    snprintf(text, sizeof text, "%" PRIu64, event->value);
+    RL_TRY(rl_kernel_set_parameter(program, key, text, err));
+    return rl_profile_note(profile, err, "%s of the program: %s, as the processor counts it",
+                           event->name, text);
+}
+
+enum rl_status counters_apply_events(const struct rl_named_events *events,
+                                     struct rl_profile *profile, struct rl_error *err)
+{
+    size_t n;
+    const struct rl_named_event *event = rl_named_events_list(events, &n);
+    struct rl_kernel *program = program_of(profile);
+    if (!program)
+        return rl_fail(err, RL_EINVAL, "a profile without its program");
+    for (size_t i = 0; i < n; i++)
+        RL_TRY(apply_event(&event[i], program, profile, err));
+    return RL_OK;
 }

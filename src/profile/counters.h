@@ -3,6 +3,7 @@
 #ifndef RL_PROFILE_COUNTERS_H
 #define RL_PROFILE_COUNTERS_H
 
+#include "count/perf_event/named.h"
 #include "count/perf_event/pmu.h"
 
 /** How one run went. */
@@ -15,6 +16,7 @@ struct counters_end {
 struct counters_options {
     struct rl_pmu *pmu;
     unsigned pass;
+    struct rl_named_events *events; /**< instead of `pmu`; NULL: `pmu` */
     bool discard_output;
     void (*progress)(void *context, double elapsed_s);
     void *context;
@@ -40,5 +42,10 @@ struct counters_use {
  */
 enum rl_status counters_apply(const struct rl_pmu_counts *counts, const struct counters_use *use,
                               struct rl_profile *profile, struct rl_error *err);
+
+/** Events that the user named, counted: parameters "event.NAME" of the program, and a note for
+ * each; gaps where there is no value. */
+enum rl_status counters_apply_events(const struct rl_named_events *events,
+                                     struct rl_profile *profile, struct rl_error *err);
 
 #endif

@@ -281,6 +281,26 @@ static enum rl_status run_counters(struct session *s, struct rl_error *err)
     return RL_OK;
 }
 
+/* A run of its own, without the engine: events would count that. */
+static enum rl_status run_events(struct session *s, struct rl_error *err)
+{
+    struct counters_options how = {.events = s->options->events,
+                                   .discard_output = s->n_samples || s->has_counting,
+                                   .progress = on_progress,
+                                   .context = s};
+    if (!how.events || is_interrupted(s) || s->counting.interrupted_by ||
+        s->counters.interrupted_by || lost_its_reader(s))
+        return RL_OK;
+    s->is_silent = how.discard_output;
+    s->expected_s = s->n_samples ? s->samples[0].elapsed_s : 0;
+    snprintf(s->pass, sizeof s->pass, "run for the events named");
+    rewind_input(s);
+    RL_TRY(counters_run(s->argv, s->envp, &how, &s->counters, err));
+    return s->n_samples ? agree_check_end(s->samples[0].wait_status, s->counters.wait_status,
+                                          s->pass, &s->profile, err)
+                        : RL_OK;
+}
+
 static enum rl_status apply_counters(struct session *s, struct rl_error *err)
 {
     const struct rl_profile_options *o = s->options;
@@ -444,6 +464,7 @@ static enum rl_status run_all(struct session *s, struct rl_error *err)
     }
     RL_TRY(count(s, err));
     RL_TRY(run_counters(s, err));
+    RL_TRY(run_events(s, err));
     if (counts_only)
         RL_TRY(take_time_from_counting(s, err));
     RL_TRY(describe(s, err));
@@ -454,11 +475,16 @@ static enum rl_status run_all(struct session *s, struct rl_error *err)
                                     err));
     struct rl_profile_inputs inputs = {s->samples, s->n_samples, s->has_tally ? &s->tally : NULL};
     RL_TRY(rl_profile_join(&inputs, o, &s->profile, err));
-    return apply_counters(s, err);
+    RL_TRY(apply_counters(s, err));
+    return o->events ? counters_apply_events(o->events, &s->profile, err) : RL_OK;
 }
 
 static enum rl_status check_sources(const struct rl_profile_options *o, struct rl_error *err)
 {
+    if (o->events && o->single_pass)
+        return rl_fail(err, RL_EINVAL,
+                       "events that are named are counted in a run of their own, not in a single "
+                       "one");
     if (demands_counters(o) && (!o->counters || !rl_pmu_passes(o->counters)))
         return rl_fail(err, RL_EUNAVAIL, "hardware counters are not available here");
     if (o->single_pass && o->traffic == RL_TRAFFIC_PMU && o->count != RL_COUNT_PMU)

@@ -9,6 +9,7 @@
 #include "sample/sample.h"
 
 struct rl_pmu;
+struct rl_named_events;
 
 /** Where counts come from. */
 enum rl_profile_count {
@@ -69,6 +70,7 @@ struct rl_profile_options {
     const char *launcher; /**< path of roofline-engine-launch; NULL: none */
     const struct rl_machine *machine; /**< whose caches are simulated; NULL: no traffic */
     struct rl_pmu *counters;          /**< not yet started, self-test passed; NULL: none */
+    struct rl_named_events *events;   /**< counted in a run of their own; NULL: none */
     const char *scratch_dir;          /**< NULL: /dev/shm, else /tmp */
     const char *const *replay;        /**< [n_replay] result files used instead of a counting run */
     size_t n_replay;
