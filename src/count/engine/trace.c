@@ -27,6 +27,7 @@ static struct {
     uint64_t ring[RLE_THREADS_MAX]; /* where a slot's ring is mapped; 0: nowhere yet */
     uint32_t slot[RLE_THREADS_MAX]; /* its slot in the channel … */
     bool shared[RLE_THREADS_MAX];   /* … if it has one, ready; else nobody reads what it writes */
+    bool unread;                    /* the reader is gone: changes of region wait for it no more */
     /* Masks in translated code, and where: write addresses. */
     uint32_t mask[RLE_TRACE_FORMS][RLE_TRACE_REACHES];
     uint8_t **place[RLE_TRACE_FORMS][RLE_TRACE_REACHES];
@@ -353,11 +354,13 @@ static void change_region(void *area, uint32_t thread, uint32_t region)
     unsigned silent = 0;
     if (!__atomic_load_n(&trace.shared[thread], __ATOMIC_ACQUIRE) || slot->region == region)
         return;
-    while (!slot->deaf) {
+    while (!slot->deaf && !trace.unread) {
         uint32_t room = __atomic_load_n(&slot->room, __ATOMIC_ACQUIRE);
-        if (rle_trace_change_region(slot, region) || nobody_reads(&heartbeat, &silent))
+        if (rle_trace_change_region(slot, region))
             return;
-        wait_for_reader(slot, room);
+        trace.unread = nobody_reads(&heartbeat, &silent);
+        if (!trace.unread)
+            wait_for_reader(slot, room);
     }
 }
 
