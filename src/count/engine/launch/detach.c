@@ -82,11 +82,21 @@ static bool is_over(uint32_t state)
            state == RLE_PRESENCE_FIXED;
 }
 
+/* Threads that were redirected, by a launcher that died perhaps, will be in, or give up. */
+static bool are_coming(struct target *t)
+{
+    uint32_t expected = 0;
+    return remote_read(t->pid, target_control(t) + offsetof(struct rle_control, expected),
+                       &expected, sizeof(expected)) &&
+           expected > 0;
+}
+
 /* Nobody is there to leave. Who comes out of a system call will find the request. */
 static bool is_idle(struct target *t, uint32_t state, const struct rle_control *control, int *idle)
 {
     long n = state == RLE_PRESENCE_LEAVING ? kick_all(t, control) : 0;
-    *idle = n == 0 && state != RLE_PRESENCE_OPENING ? *idle + 1 : 0;
+    bool busy = state == RLE_PRESENCE_OPENING || (state == RLE_PRESENCE_GATHERING && are_coming(t));
+    *idle = n == 0 && !busy ? *idle + 1 : 0;
     return n >= 0 && *idle > IDLE_LOOKS;
 }
 
