@@ -1,6 +1,7 @@
 /* The functions of libc that the preloaded object stands in front of: thread creation, so that
  * every thread is sampled; signal masks, so that samples arrive; sleeping, so that it is not cut
  * short by one. Each calls the one behind it and changes nothing when sampling is off. */
+#include "sample/preload/interpose.h"
 #include "sample/preload/timer.h"
 
 #include <dlfcn.h>
@@ -14,10 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define EXPORT __attribute__((visibility("default")))
-
-/* Fill the pointer `to` with the next definition of a function, once. */
-static void find_next(void *to, const char *name)
+void preload_find_next(void *to, const char *name)
 {
     void *found;
     memcpy(&found, to, sizeof found);
@@ -48,7 +46,7 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
                           void *argument)
 {
     static int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-    find_next(&next, "pthread_create");
+    preload_find_next(&next, "pthread_create");
     struct start *start = timer_start() ? malloc(sizeof *start) : NULL;
     if (!start)
         return next(thread, attr, routine, argument);
@@ -73,7 +71,7 @@ EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 {
     static int (*next)(int, const sigset_t *, sigset_t *);
     sigset_t copy;
-    find_next(&next, "pthread_sigmask");
+    preload_find_next(&next, "pthread_sigmask");
     return next(how, without_ours(how, set, &copy), old);
 }
 
@@ -81,7 +79,7 @@ EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old)
 {
     static int (*next)(int, const sigset_t *, sigset_t *);
     sigset_t copy;
-    find_next(&next, "sigprocmask");
+    preload_find_next(&next, "sigprocmask");
     return next(how, without_ours(how, set, &copy), old);
 }
 
@@ -97,7 +95,7 @@ static void mask_ours(int how)
 EXPORT int nanosleep(const struct timespec *wanted, struct timespec *left)
 {
     static int (*next)(const struct timespec *, struct timespec *);
-    find_next(&next, "nanosleep");
+    preload_find_next(&next, "nanosleep");
     mask_ours(SIG_BLOCK);
     int result = next(wanted, left);
     mask_ours(SIG_UNBLOCK);
@@ -108,7 +106,7 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *wa
                            struct timespec *left)
 {
     static int (*next)(clockid_t, int, const struct timespec *, struct timespec *);
-    find_next(&next, "clock_nanosleep");
+    preload_find_next(&next, "clock_nanosleep");
     mask_ours(SIG_BLOCK);
     int result = next(clock, flags, wanted, left);
     mask_ours(SIG_UNBLOCK);
@@ -118,7 +116,7 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *wa
 EXPORT unsigned sleep(unsigned seconds)
 {
     static unsigned (*next)(unsigned);
-    find_next(&next, "sleep");
+    preload_find_next(&next, "sleep");
     mask_ours(SIG_BLOCK);
     unsigned result = next(seconds);
     mask_ours(SIG_UNBLOCK);
@@ -128,7 +126,7 @@ EXPORT unsigned sleep(unsigned seconds)
 EXPORT int usleep(useconds_t microseconds)
 {
     static int (*next)(useconds_t);
-    find_next(&next, "usleep");
+    preload_find_next(&next, "usleep");
     mask_ours(SIG_BLOCK);
     int result = next(microseconds);
     mask_ours(SIG_UNBLOCK);
@@ -138,7 +136,7 @@ EXPORT int usleep(useconds_t microseconds)
 EXPORT int poll(struct pollfd *fds, nfds_t n, int timeout_ms)
 {
     static int (*next)(struct pollfd *, nfds_t, int);
-    find_next(&next, "poll");
+    preload_find_next(&next, "poll");
     mask_ours(SIG_BLOCK);
     int result = next(fds, n, timeout_ms);
     mask_ours(SIG_UNBLOCK);
@@ -148,7 +146,7 @@ EXPORT int poll(struct pollfd *fds, nfds_t n, int timeout_ms)
 EXPORT int select(int n, fd_set *in, fd_set *out, fd_set *odd, struct timeval *timeout)
 {
     static int (*next)(int, fd_set *, fd_set *, fd_set *, struct timeval *);
-    find_next(&next, "select");
+    preload_find_next(&next, "select");
     mask_ours(SIG_BLOCK);
     int result = next(n, in, out, odd, timeout);
     mask_ours(SIG_UNBLOCK);
@@ -158,7 +156,7 @@ EXPORT int select(int n, fd_set *in, fd_set *out, fd_set *odd, struct timeval *t
 EXPORT int epoll_wait(int fd, struct epoll_event *events, int n, int timeout_ms)
 {
     static int (*next)(int, struct epoll_event *, int, int);
-    find_next(&next, "epoll_wait");
+    preload_find_next(&next, "epoll_wait");
     mask_ours(SIG_BLOCK);
     int result = next(fd, events, n, timeout_ms);
     mask_ours(SIG_UNBLOCK);
