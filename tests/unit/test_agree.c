@@ -26,7 +26,7 @@ static void a_program_that_takes_no_longer_and_sets_a_timer_is_doubted(void **st
     (void)state;
     assert_true(is_doubted(3, 3, 3.2, "alarm", 1));
     assert_true(is_doubted(3, 3, 3.0, "__GI___timer_settime", 1));
-    assert_false(is_doubted(3, 3, 3.4, "alarm", 1));
+    assert_false(is_doubted(3, 3, 3.7, "alarm", 1));
     assert_false(is_doubted(3, 3, 3.0, "solve", 1));
     assert_false(is_doubted(3, 3, 3.0, "alarm", 0));
 }
