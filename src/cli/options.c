@@ -61,7 +61,8 @@ static void print_help(const struct rl_command *command, const struct rl_option 
         print_option(&options[i]);
     for (size_t i = 0; i < N_COMMON; i++)
         print_option(&common_options[i]);
-    printf("\n'man roofline-%s' has the details.\n", command->name);
+    if (!command->hidden) /* those have no page */
+        printf("\n'man roofline-%s' has the details.\n", command->name);
 }
 
 static enum rl_status store(const struct rl_option *o, const char *text, struct rl_error *err)
