@@ -10,8 +10,8 @@
 #include "count/engine/result_format.h"
 #include "count/result.h"
 #include "count/traffic.h"
+#include "profile/code.h"
 #include "profile/counting.h"
-#include "profile/sums.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -37,21 +37,6 @@ struct totals {
 
 static const char *const state_names[RLE_STATE_FAILED + 1] = {"unknown", "running",  "exited",
                                                               "execed",  "detached", "failed"};
-
-static enum rl_status add_piece(struct sums *sums, const struct rl_result_piece *piece,
-                                struct rl_error *err)
-{
-    for (uint32_t done = 0; done < piece->size;) {
-        struct rl_insn insn;
-        rl_insn_decode(piece->code + done, piece->size - done, &insn);
-        if (!sums_add(sums, &insn, piece->executions))
-            return rl_fail(err, RL_ENOMEM, "out of memory for sums");
-        if (!insn.length)
-            break;
-        done += insn.length;
-    }
-    return RL_OK;
-}
 
 /* Lines of one image appear only where something is to be said of it. */
 static void print_image(FILE *out, const struct rl_result *image)
@@ -82,10 +67,15 @@ static enum rl_status add_image(const struct count *o, const char *path, struct 
 {
     struct rl_result image;
     RL_TRY(rl_result_read(path, &image, err));
-    enum rl_status status = RL_OK;
-    for (size_t i = 0; status == RL_OK && i < image.n_pieces; i++)
-        if (is_wanted(&image, &image.pieces[i], o->module))
-            status = add_piece(&totals->sums, &image.pieces[i], err);
+    for (size_t i = 0; i < image.n_pieces; i++)
+        if (!is_wanted(&image, &image.pieces[i], o->module))
+            image.pieces[i].executions = 0;
+    for (size_t i = 0; i < image.n_repeats; i++)
+        if (!is_wanted(&image, &image.pieces[image.repeats[i].piece], o->module))
+            image.repeats[i].times = 0;
+    enum rl_status status = code_sum_result(&image, NULL, NULL, &totals->sums)
+                                ? RL_OK
+                                : rl_fail(err, RL_ENOMEM, "out of memory for sums");
     totals->threads += image.n_threads;
     totals->translated += image.translated_insns;
     totals->uncounted_blocks += image.uncounted_blocks;
