@@ -56,7 +56,10 @@ static bool short_calls(const struct rl_evidence *e, char *text, size_t size, do
     char each[32];
     *ret_gain = 0;
     snprintf(text, size,
-             "takes only %s a call: start-up and call overhead weigh in; batch the calls",
+             k->kind == RL_KIND_LOOP
+                 ? "takes only %s each time it is entered: its beginning and end weigh in; make it "
+                   "longer (interchange or collapse loops) or unroll it whole"
+                 : "takes only %s a call: start-up and call overhead weigh in; batch the calls",
              rl_format_time(each, sizeof each, each_s));
     return true;
 }
@@ -143,7 +146,7 @@ static const struct rl_rule rules[] = {
      .turn = RL_TURN_LAST_RESORT,
      .speak = latency},
     {.id = "latency.short",
-     .summary = "calls of less than 10 microseconds",
+     .summary = "calls of less than 10 microseconds; of loops, entries",
      .source = SOURCE_WILLIAMS,
      .speak = short_calls},
     {.id = "ridge.both",

@@ -200,6 +200,29 @@ static void a_rare_flop_between_other_work_is_no_cause_to_vectorise(void **state
     rl_machine_release(&m);
 }
 
+/* 1 s in a million of them is 1 µs each. */
+static void what_begins_too_often_is_batched_as_a_function_and_made_longer_as_a_loop(void **state)
+{
+    (void)state;
+    struct rl_machine m = test_machine();
+    struct rl_profile p = {0};
+    const enum rl_kernel_kind kind[] = {RL_KIND_FUNCTION, RL_KIND_LOOP};
+    for (size_t i = 0; i < 2; i++) {
+        struct rl_kernel *k = add_kernel(&p, i ? "solve:7" : "solve", 1);
+        k->kind = kind[i];
+        k->calls = rl_value(1e6, RL_SOURCE_COUNTED, 0);
+        add_ops(k, RL_OP_ADD, "scalar", "", 1e6);
+        add_bytes(k, "DRAM", 1e8, 1e8);
+    }
+    struct rl_report r = build(&m, &p, NULL);
+    assert_non_null(strstr(find_advice(&r.row[0], "latency.short")->text, "1.00 µs a call"));
+    assert_non_null(strstr(find_advice(&r.row[1], "latency.short")->text, "time it is entered"));
+    assert_null(strstr(find_advice(&r.row[1], "latency.short")->text, "call"));
+    rl_report_release(&r);
+    rl_profile_release(&p);
+    rl_machine_release(&m);
+}
+
 /* On a processor for 4 of 10 s, as on a busy machine: a function sampled for 3 s is 3/4 of that. A
  * region's 5 s are by the clock, waiting included, and so is the row of the whole. */
 static void shares_of_sampled_time_are_of_the_time_on_a_processor(void **state)
@@ -391,6 +414,7 @@ int main(void)
         cmocka_unit_test(a_stream_is_not_told_of_strides),
         cmocka_unit_test(scalar_code_is_told_to_vectorise),
         cmocka_unit_test(a_rare_flop_between_other_work_is_no_cause_to_vectorise),
+        cmocka_unit_test(what_begins_too_often_is_batched_as_a_function_and_made_longer_as_a_loop),
         cmocka_unit_test(shares_of_sampled_time_are_of_the_time_on_a_processor),
         cmocka_unit_test(rows_that_only_call_are_for_totals),
         cmocka_unit_test(a_map_of_exp_is_bound_by_exp),
