@@ -114,6 +114,13 @@ static void add_reason(struct reasons *reasons, const char *what, const char *wh
     r->n_row++;
 }
 
+/* Where time is missing because there was hardly any. */
+static bool only_calls(const struct rl_kernel *kernel)
+{
+    return !rl_known(kernel->time_s) &&
+           (rl_known(kernel->total_time_s) || rl_known(kernel->total_flop));
+}
+
 static void gather(const struct page *page, struct reasons *reasons, const bool *gap, size_t n_row)
 {
     for (size_t i = 0; i < n_row; i++) {
@@ -122,7 +129,9 @@ static void gather(const struct page *page, struct reasons *reasons, const bool 
         for (size_t j = 0; j < k->missing.n; j++)
             if (page->report->totals || strcmp(k->missing.item[j].what, "total") != 0)
                 add_reason(reasons, k->missing.item[j].what, k->missing.item[j].why, i);
-        if (gap[i] && *row->place.why)
+        if (gap[i] && page->report->totals && only_calls(k))
+            add_reason(reasons, "", "it does little but call: no sample fell into it", i);
+        else if (gap[i] && *row->place.why)
             add_reason(reasons, "", row->place.why, i);
         else if (gap[i] && !k->missing.n)
             add_reason(reasons, "",
