@@ -19,8 +19,7 @@ double rl_host_nop_per_cycle(const struct rl_cpu *cpu)
     struct rl_catalog catalog = {0};
     if (rl_catalog_load(&catalog, NULL) != RL_OK)
         return 0;
-    const struct rl_core *core = rl_catalog_x86(&catalog, cpu->vendor, cpu->family, cpu->model,
-                                                cpu->stepping, cpu->core_type);
+    const struct rl_core *core = rl_catalog_find(&catalog, cpu);
     double nop = rl_core_value(core, "nop_per_cycle");
     rl_catalog_release(&catalog);
     return nop;

@@ -1,4 +1,5 @@
-/* Call sites while it is found out where they led: calls.c, and calls_targets.c for pointers. */
+/* Call sites while it is found out where they led: calls.c, and calls_first.c for what is known of
+ * pointers. */
 #ifndef RL_PROFILE_CALLS_INTERNAL_H
 #define RL_PROFILE_CALLS_INTERNAL_H
 
