@@ -73,23 +73,6 @@ run_likwid() {
     likwid-bench -t "$1" -w "N:${2}kB:1" -i "$3" 2>/dev/null </dev/null
 }
 
-# Passes that take about sample_s, from a short trial; the same in every round.
-passes() {
-    known=$folder/passes.$1.$2
-    if [ ! -s "$known" ]; then
-        trial=$((trial_bytes / ($2 * 1000)))
-        [ "$trial" -ge 10 ] || trial=10
-        run_likwid "$1" "$2" "$trial" |
-            awk -v n="$trial" -v want="$sample_s" \
-                '$1 == "Time:" && $2 > 0 { k = n * want / $2; printf "%d\n", k < 10 ? 10 : k }' >"$known"
-    fi
-    cat "$known"
-}
-
-likwid() {
-    likwid-bench -t "$1" -w "N:${2}kB:1" -i "$3" 2>/dev/null </dev/null
-}
-
 # Passes that take about sample_s, from a short trial.
 passes() {
     trial=$((trial_bytes / ($2 * 1000)))
