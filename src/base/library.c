@@ -1,35 +1,24 @@
 #include "base/library.h"
 
+#include "base/elf.h"
 #include "base/error.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool read_exactly(int fd, void *to, size_t size, uint64_t offset)
-{
-    return offset <= INT64_MAX && pread(fd, to, size, (off_t)offset) == (ssize_t)size;
-}
-
-static bool is_elf64(const Elf64_Ehdr *head)
-{
-    return !memcmp(head->e_ident, ELFMAG, SELFMAG) && head->e_ident[EI_CLASS] == ELFCLASS64 &&
-           head->e_phentsize == sizeof(Elf64_Phdr);
-}
-
 /* Bytes the file must have for the loader; 0 if it is none to check. */
 static uint64_t bytes_needed(int fd)
 {
     Elf64_Ehdr head;
-    if (!read_exactly(fd, &head, sizeof head, 0) || !is_elf64(&head) || head.e_phoff > INT64_MAX)
+    if (!rl_elf_head(fd, &head) || head.e_phoff > INT64_MAX)
         return 0;
     uint64_t most = head.e_phoff + (uint64_t)head.e_phnum * sizeof(Elf64_Phdr);
     for (unsigned i = 0; i < head.e_phnum; i++) {
         Elf64_Phdr segment;
-        if (!read_exactly(fd, &segment, sizeof segment, head.e_phoff + i * sizeof segment))
+        if (!rl_elf_segment(fd, &head, i, &segment))
             break;
         uint64_t end = segment.p_offset + segment.p_filesz;
         if (segment.p_type == PT_LOAD && end >= segment.p_offset && end > most)

@@ -1,13 +1,13 @@
 #include "profile/counting.h"
 #include "base/array.h"
 #include "base/child.h"
+#include "base/elf.h"
 #include "base/error.h"
 #include "count/engine/options.h"
 #include "count/traffic.h"
 #include "profile/geometry.h"
 
 #include <dirent.h>
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -203,19 +203,12 @@ static enum rl_status build_environment(const char *const *envp, const struct co
 static bool is_static(const char *file)
 {
     Elf64_Ehdr head;
-    bool is_elf = false;
-    bool has_loader = false;
+    Elf64_Phdr segment;
     int fd = open(file, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0 && read(fd, &head, sizeof head) == (ssize_t)sizeof head)
-        is_elf = !memcmp(head.e_ident, ELFMAG, SELFMAG) && head.e_ident[EI_CLASS] == ELFCLASS64 &&
-                 head.e_phentsize == sizeof(Elf64_Phdr);
-    for (unsigned i = 0; is_elf && i < head.e_phnum; i++) {
-        Elf64_Phdr segment;
-        off_t at = (off_t)(head.e_phoff + i * sizeof segment);
-        if (at < 0 || pread(fd, &segment, sizeof segment, at) != (ssize_t)sizeof segment)
-            break;
-        has_loader |= segment.p_type == PT_INTERP;
-    }
+    bool is_elf = fd >= 0 && rl_elf_head(fd, &head);
+    bool has_loader = false;
+    for (unsigned i = 0; is_elf && i < head.e_phnum; i++)
+        has_loader |= rl_elf_segment(fd, &head, i, &segment) && segment.p_type == PT_INTERP;
     if (fd >= 0)
         close(fd);
     return is_elf && !has_loader;

@@ -1,10 +1,10 @@
 #include "profile/tally_images.h"
 
 #include "base/array.h"
+#include "base/elf.h"
 #include "base/error.h"
 #include "profile/sums.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,11 +23,6 @@ static const char *base_name(const char *path)
 
 /* --- which file is the program --- */
 
-static bool read_exactly(int fd, void *to, size_t size, uint64_t offset)
-{
-    return offset <= INT64_MAX && pread(fd, to, size, (off_t)offset) == (ssize_t)size;
-}
-
 /* Position-independent programs look like libraries but for one flag. */
 static bool says_it_is_program(int fd, const Elf64_Phdr *dynamic)
 {
@@ -35,7 +30,7 @@ static bool says_it_is_program(int fd, const Elf64_Phdr *dynamic)
     for (uint64_t i = 0; i < MOST_ENTRIES && (i + 1) * sizeof(Elf64_Dyn) <= dynamic->p_filesz;
          i++) {
         Elf64_Dyn entry;
-        if (!read_exactly(fd, &entry, sizeof entry, dynamic->p_offset + i * sizeof entry) ||
+        if (!rl_elf_read(fd, &entry, sizeof entry, dynamic->p_offset + i * sizeof entry) ||
             entry.d_tag == DT_NULL)
             return false;
         if (entry.d_tag == DT_FLAGS_1)
@@ -47,12 +42,11 @@ static bool says_it_is_program(int fd, const Elf64_Phdr *dynamic)
 static bool is_program(int fd)
 {
     Elf64_Ehdr head;
-    if (!read_exactly(fd, &head, sizeof head, 0) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
-        head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof(Elf64_Phdr))
+    if (!rl_elf_head(fd, &head))
         return false;
     for (unsigned i = 0; head.e_type == ET_DYN && i < head.e_phnum; i++) {
         Elf64_Phdr segment;
-        if (!read_exactly(fd, &segment, sizeof segment, head.e_phoff + i * sizeof segment))
+        if (!rl_elf_segment(fd, &head, i, &segment))
             return false;
         if (segment.p_type == PT_DYNAMIC)
             return says_it_is_program(fd, &segment);

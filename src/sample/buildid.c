@@ -1,6 +1,7 @@
 #include "sample/buildid.h"
 
-#include <elf.h>
+#include "base/elf.h"
+
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -40,15 +41,12 @@ size_t build_id_from_notes(const uint8_t *note, size_t n, uint8_t ret_id[RL_SAMP
 static size_t read_build_id(int fd, uint8_t ret_id[RL_SAMPLE_BUILD_ID_MAX])
 {
     Elf64_Ehdr head;
-    if (pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head ||
-        memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 ||
-        head.e_phentsize != sizeof(Elf64_Phdr) || head.e_phnum > MAX_PROGRAM_HEADS)
+    if (!rl_elf_head(fd, &head) || head.e_phnum > MAX_PROGRAM_HEADS)
         return 0;
     for (unsigned i = 0; i < head.e_phnum; i++) {
         Elf64_Phdr segment;
         uint8_t note[MAX_NOTE_BYTES];
-        off_t at = (off_t)(head.e_phoff + i * sizeof segment);
-        if (at < 0 || pread(fd, &segment, sizeof segment, at) != (ssize_t)sizeof segment)
+        if (!rl_elf_segment(fd, &head, i, &segment))
             return 0;
         if (segment.p_type != PT_NOTE)
             continue;
