@@ -180,6 +180,12 @@ enum rl_status rl_file_write(const char *path, const void *data, size_t size, st
     return rl_output_commit(&out, err);
 }
 
+const char *rl_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
 enum rl_status rl_mkdirs(const char *path, struct rl_error *err)
 {
     char *copy = strdup(path);

@@ -44,6 +44,9 @@ void rl_output_abort(struct rl_output *out);
 /** Write a block of bytes to `path` atomically: open, write, commit. */
 enum rl_status rl_file_write(const char *path, const void *data, size_t size, struct rl_error *err);
 
+/** The path without its folders, in place; one that ends in a slash as it is. */
+const char *rl_base_name(const char *path);
+
 /** Create a folder and its parents (mode 0777 & ~umask). An existing folder is fine. */
 enum rl_status rl_mkdirs(const char *path, struct rl_error *err);
 

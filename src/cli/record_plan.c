@@ -122,8 +122,7 @@ enum rl_status record_output(const struct record_options *options, const char *p
     if (options->output) {
         expand(out, options->output);
     } else {
-        const char *slash = program ? strrchr(program, '/') : NULL;
-        fputs(slash && slash[1] ? slash + 1 : program ? program : "attached", out);
+        fputs(program ? rl_base_name(program) : "attached", out);
         if (record_rank())
             fprintf(out, ".%s", record_rank());
         fputs(SUFFIX, out);

@@ -1,5 +1,6 @@
 /* Profiling a running process: time by sampling, and between the samples bursts of counting. */
 #include "base/error.h"
+#include "base/file.h"
 #include "profile/bursts.h"
 #include "profile/counting.h"
 #include "profile/profile_internal.h"
@@ -163,8 +164,7 @@ static enum rl_status describe(struct session *s, int32_t pid, struct rl_error *
     snprintf(number, sizeof number, "process %d", (int)pid);
     const char *command = s->samples.n_process ? s->samples.process[0].command : NULL;
     const char *argv[] = {command ? command : number};
-    const char *slash = strrchr(argv[0], '/');
-    RL_TRY(rl_string_set(&s->profile.name, slash && slash[1] ? slash + 1 : argv[0], err));
+    RL_TRY(rl_string_set(&s->profile.name, rl_base_name(argv[0]), err));
     RL_TRY(rl_string_set(&s->profile.date, s->options->date, err));
     RL_TRY(rl_string_set(&s->profile.program, s->options->program, err));
     return rl_profile_set_command(&s->profile, argv, 1, err);

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,5 @@ void images_release(struct images *images)
 
 const char *image_name(const struct image *image)
 {
-    const char *slash = strrchr(image->path, '/');
-    return slash && slash[1] ? slash + 1 : image->path;
+    return rl_base_name(image->path);
 }

@@ -1,6 +1,7 @@
 #include "profile/profile.h"
 #include "base/child.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "profile/agree.h"
 #include "profile/counters.h"
 #include "profile/counting.h"
@@ -316,12 +317,6 @@ static enum rl_status apply_counters(struct session *s, struct rl_error *err)
     return counters_apply(&counts, &use, &s->profile, err);
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 enum rl_status profile_note_time(const struct rl_samples *first, size_t n_runs,
                                  struct rl_profile *profile, struct rl_error *err)
 {
@@ -387,7 +382,7 @@ static const char *title(const struct session *s)
     if (image && rl_child_find(s->argv[0], s->envp, path, &ignored) == RL_OK &&
         is_same_file(path, first->process[0].command))
         return image;
-    return base_name(s->argv[0]);
+    return rl_base_name(s->argv[0]);
 }
 
 /* A run that was interrupted ended as the user wanted: its end is the program's. */

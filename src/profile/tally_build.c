@@ -1,5 +1,6 @@
 #include "base/array.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/stack.h"
 #include "count/engine/options.h"
 #include "count/engine/result_format.h"
@@ -567,8 +568,7 @@ static enum rl_status note_processes(const struct builder *b, struct rl_error *e
     const char *names[MOST_NAMES];
     size_t count[MOST_NAMES] = {0}, n_name = 0, others = 0;
     for (size_t i = 0; i < n && n > 1; i++) {
-        const char *slash = strrchr(b->code.result[i].arguments, '/');
-        const char *name = slash && slash[1] ? slash + 1 : b->code.result[i].arguments;
+        const char *name = rl_base_name(b->code.result[i].arguments);
         size_t k = 0;
         while (k < n_name && strcmp(names[k], name) != 0)
             k++;

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/elf.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "profile/sums.h"
 
 #include <fcntl.h>
@@ -13,12 +14,6 @@
 static enum rl_status no_memory(struct rl_error *err)
 {
     return rl_fail(err, RL_ENOMEM, "out of memory for programs");
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
 }
 
 /* --- which file is the program --- */
@@ -67,9 +62,9 @@ static bool is_program_file(const char *path)
  * dash. The name it was called by is the last resort. */
 static const char *program_of(const struct rl_result *result)
 {
-    const char *name = base_name(result->arguments);
+    const char *name = rl_base_name(result->arguments);
     for (size_t i = 0; i < result->n_modules; i++)
-        if (!strcmp(base_name(result->modules[i].path), name))
+        if (!strcmp(rl_base_name(result->modules[i].path), name))
             return result->modules[i].path;
     for (size_t i = 0; i < result->n_modules; i++)
         if (!result->modules[i].is_generated && is_program_file(result->modules[i].path))
@@ -89,7 +84,7 @@ static enum rl_status need_image(struct rl_tally *tally, const char *path, uint3
     RL_TRY(rl_string_set(&image->path, path, err));
     image->kernel.kind = RL_KIND_PROGRAM;
     RL_TRY(rl_string_set(&image->kernel.module, path, err));
-    return rl_string_set(&image->kernel.name, base_name(path), err);
+    return rl_string_set(&image->kernel.name, rl_base_name(path), err);
 }
 
 enum rl_status tally_images_find(struct rl_tally *tally, struct code *code, struct rl_error *err)

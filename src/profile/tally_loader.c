@@ -1,6 +1,7 @@
 #include "profile/tally_loader.h"
 
 #include "base/error.h"
+#include "base/file.h"
 #include "count/engine/result_format.h"
 
 #include <fnmatch.h>
@@ -10,8 +11,7 @@
 static bool is_loader(const char *path)
 {
     static const char *const names[] = {"ld-linux*.so*", "ld-musl-*.so*", "ld.so*", "ld64.so*"};
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
+    const char *name = rl_base_name(path);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!fnmatch(names[i], name, 0))
             return true;

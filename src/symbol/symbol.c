@@ -210,10 +210,7 @@ const char *rl_symbol_module_problem(const struct rl_symbol_module *module)
 
 const char *rl_symbol_module_name(const struct rl_symbol_module *module)
 {
-    const char *slash = strrchr(module->path, '/');
-    if (module->jit_pid)
-        return "[jit]";
-    return slash && slash[1] ? slash + 1 : module->path;
+    return module->jit_pid ? "[jit]" : rl_base_name(module->path);
 }
 
 static char *offset_name(const struct rl_symbol_module *module, uint64_t address)
