@@ -74,8 +74,7 @@ static void merge_equal_offsets(struct insn_list *list)
     list->n = n;
 }
 
-/* Index of the instruction at `offset`, or n_insns. */
-static size_t find_insn(const struct rl_flow *flow, uint64_t offset)
+size_t rl_flow_find(const struct rl_flow *flow, uint64_t offset)
 {
     size_t low = 0, high = flow->n_insns;
     while (low < high) {
@@ -111,11 +110,11 @@ static bool mark_leaders(const struct rl_flow *flow, const struct rl_flow_block 
     if (!leaders)
         return false;
     for (size_t i = 0; i < n_blocks; i++)
-        leaders[find_insn(flow, blocks[i].offset)] = true;
+        leaders[rl_flow_find(flow, blocks[i].offset)] = true;
     for (size_t i = 0; i < flow->n_insns; i++) {
         const struct rl_flow_insn *insn = &flow->insns[i];
         if (is_local_branch(&insn->insn))
-            leaders[find_insn(flow, insn->offset + (uint64_t)insn->insn.target)] = true;
+            leaders[rl_flow_find(flow, insn->offset + (uint64_t)insn->insn.target)] = true;
         if (ends_block(&insn->insn) || i + 1 == flow->n_insns ||
             flow->insns[i + 1].offset != insn_end(insn) ||
             flow->insns[i + 1].executions != insn->executions)
@@ -186,7 +185,7 @@ static enum rl_status add_stated_edges(struct flow_graph *graph, struct rl_error
         bool returns = (insn->flags & RL_INSN_ENDS_FLOW) && insn->class != RL_INSN_BRANCH;
         graph->may_leave[node] = returns || is_indirect_jump(insn) || !insn->length;
         if (!(insn->flags & RL_INSN_ENDS_FLOW) && insn->length) {
-            size_t next = find_insn(flow, insn_end(last));
+            size_t next = rl_flow_find(flow, insn_end(last));
             if (next < flow->n_insns)
                 RL_TRY(add_edge(graph, node, flow->insns[next].node, err));
             else if (insn->class != RL_INSN_BRANCH)
@@ -194,7 +193,7 @@ static enum rl_status add_stated_edges(struct flow_graph *graph, struct rl_error
         }
         if (is_local_branch(insn)) {
             uint64_t target = last->offset + (uint64_t)insn->target;
-            size_t to = find_insn(flow, target);
+            size_t to = rl_flow_find(flow, target);
             if (to < flow->n_insns)
                 RL_TRY(add_edge(graph, node, flow->insns[to].node, err));
             else if (target < begin || target > end)
@@ -419,7 +418,7 @@ static enum rl_status make_graph(struct flow_graph *graph, const struct rl_flow_
         graph->count[i] = flow->insns[flow->nodes[i].first].executions;
         flow->has_indirect |= is_indirect_jump(&last_insn(flow, i)->insn);
     }
-    size_t first = find_insn(flow, entry);
+    size_t first = rl_flow_find(flow, entry);
     graph->entry = first < flow->n_insns ? flow->insns[first].node : 0;
     RL_TRY(add_stated_edges(graph, err));
     if (flow->has_indirect)

@@ -85,6 +85,9 @@ struct rl_flow {
 enum rl_status rl_flow_build(const struct rl_flow_block *blocks, size_t n_blocks, uint64_t entry,
                              struct rl_flow *ret_flow, struct rl_error *err);
 
+/** Index of the instruction at `offset`; n_insns if none begins there. O(log n). */
+size_t rl_flow_find(const struct rl_flow *flow, uint64_t offset);
+
 void rl_flow_release(struct rl_flow *flow);
 
 #endif

@@ -107,20 +107,6 @@ static enum rl_status sum_pieces(const struct builder *b, struct function *f, st
     return RL_OK;
 }
 
-static uint32_t loop_at(const struct rl_flow *flow, uint64_t offset)
-{
-    size_t low = 0, high = flow->n_insns;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (flow->insns[middle].offset < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < flow->n_insns && flow->insns[low].offset == offset ? flow->insns[low].loop
-                                                                    : RL_FLOW_NO_LOOP;
-}
-
 /* What string instructions moved, where it was counted. */
 static void sum_repeats(const struct builder *b, struct function *f)
 {
@@ -137,7 +123,8 @@ static void sum_repeats(const struct builder *b, struct function *f)
                 !rl_insn_decode(from->code + repeat->skip, from->size - repeat->skip, &insn))
                 continue;
             sums_add_repeats(&f->sums[0], &insn, from->executions, repeat->times);
-            uint32_t loop = loop_at(&f->flow, piece->offset + in);
+            size_t at = rl_flow_find(&f->flow, piece->offset + in);
+            uint32_t loop = at < f->flow.n_insns ? f->flow.insns[at].loop : RL_FLOW_NO_LOOP;
             if (loop != RL_FLOW_NO_LOOP)
                 sums_add_repeats(&f->sums[1 + loop], &insn, from->executions, repeat->times);
         }
