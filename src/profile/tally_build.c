@@ -1,9 +1,7 @@
 #include "base/array.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/stack.h"
 #include "count/engine/options.h"
-#include "count/engine/result_format.h"
 #include "decode/chain.h"
 #include "decode/flow.h"
 #include "profile/calls.h"
@@ -13,6 +11,7 @@
 #include "profile/tally_images.h"
 #include "profile/tally_lines.h"
 #include "profile/tally_loader.h"
+#include "profile/tally_notes.h"
 #include "profile/tally_traffic.h"
 #include "profile/totals.h"
 
@@ -135,9 +134,6 @@ static void sum_repeats(const struct builder *b, struct function *f)
 
 /* Functions below this part of all execution keep the place of their first instruction. */
 #define WORTH_A_LOOK 0.001
-
-/* Programs that are named. */
-#define MOST_NAMES 8
 
 static double executed_bytes(const struct builder *b, const struct code_piece *piece)
 {
@@ -462,155 +458,9 @@ static enum rl_status tally_regions(struct builder *b, struct rl_error *err)
 
 /* --- the whole --- */
 
-static const char *reason_text(uint32_t reason)
-{
-    switch (reason) {
-    case RLE_UNCOUNTED_DETACHED:
-        return "ran on uncounted";
-    case RLE_UNCOUNTED_CAPACITY:
-        return "outgrew the counters";
-    case RLE_UNCOUNTED_NATIVE:
-        return "ran generated code uncounted";
-    case RLE_UNCOUNTED_CHILD:
-        return "started a program that was not counted";
-    case RLE_UNCOUNTED_RUNTIME:
-        return "was loaded uncounted";
-    case RLE_UNCOUNTED_BEFORE:
-        return "had run uncounted before it was attached to";
-    case RLE_UNCOUNTED_PAUSED:
-        return "ran on uncounted for a while";
-    default:
-        return "was not counted in full";
-    }
-}
-
-/* Bursts leave most uncounted, and are meant to: who asked for them tells of them. */
-static bool is_in_bursts(const struct rl_result *result)
-{
-    return result->mode == RLE_MODE_MIX;
-}
-
-/* Of many stretches of time one is named. */
-static bool is_named_already(const struct rl_result *result, size_t i)
-{
-    for (size_t k = 0; k < i; k++)
-        if (result->uncounted[k].reason == RLE_UNCOUNTED_PAUSED)
-            return result->uncounted[i].reason == RLE_UNCOUNTED_PAUSED;
-    return false;
-}
-
-/* Start-up by the dynamic loader is always uncounted and of no interest. */
-static enum rl_status note_uncounted(struct builder *b, const struct rl_result *result,
-                                     double *uncounted_ns, double *counted_ns, struct rl_error *err)
-{
-    for (size_t i = 0; i < result->n_uncounted; i++) {
-        const struct rl_result_uncounted *u = &result->uncounted[i];
-        bool is_meant = u->reason == RLE_UNCOUNTED_BEFORE || u->reason == RLE_UNCOUNTED_PAUSED;
-        if (u->reason == RLE_UNCOUNTED_RUNTIME || (is_meant && is_in_bursts(result)))
-            continue;
-        double spent_ns = u->end_ns > u->begin_ns ? (double)(u->end_ns - u->begin_ns) : 0;
-        *uncounted_ns += spent_ns;
-        if (u->reason == RLE_UNCOUNTED_PAUSED) /* lies between begin and end of counting */
-            *counted_ns -= spent_ns;
-        if (u->reason == RLE_UNCOUNTED_DETACHED || u->reason == RLE_UNCOUNTED_CHILD)
-            b->tally->any_process_failed = true;
-        if (is_named_already(result, i))
-            continue;
-        RL_TRY(tally_note(b->tally, err, "process %d %s%s%s", (int)result->pid,
-                          reason_text(u->reason), u->detail[0] ? ": " : "", u->detail));
-    }
-    return RL_OK;
-}
-
-static enum rl_status note_state(struct builder *b, const struct rl_result *result,
-                                 struct rl_error *err)
-{
-    bool is_meant = result->state == RLE_STATE_DETACHED && is_in_bursts(result);
-    if (result->state == RLE_STATE_FAILED || (result->state == RLE_STATE_DETACHED && !is_meant)) {
-        b->tally->any_process_failed = true;
-        int n = (int)strcspn(result->message, "\n");
-        RL_TRY(tally_note(b->tally, err, "process %d %s: %.*s", (int)result->pid,
-                          result->state == RLE_STATE_FAILED ? "was ended by the counting engine"
-                                                            : "ran on uncounted",
-                          n ? n : 64, n ? result->message : "no reason was left"));
-    } else if (result->message[0] && !is_meant) {
-        b->tally->any_process_failed = true;
-        RL_TRY(tally_note(b->tally, err, "process %d: %s", (int)result->pid, result->message));
-    }
-    if (result->problem[0])
-        RL_TRY(tally_note(b->tally, err, "the result of process %d is damaged: %s",
-                          (int)result->pid, result->problem));
-    if (result->uncounted_blocks)
-        RL_TRY(tally_note(b->tally, err,
-                          "process %d: %" PRIu64 " blocks of code were not counted, the counters "
-                          "were used up",
-                          (int)result->pid, result->uncounted_blocks));
-    return RL_OK;
-}
-
-/* How many processes ran which program, those of one name together. */
-static enum rl_status note_processes(const struct builder *b, struct rl_error *err)
-{
-    const size_t n = b->code.n_result;
-    const char *names[MOST_NAMES];
-    size_t count[MOST_NAMES] = {0}, n_name = 0, others = 0;
-    for (size_t i = 0; i < n && n > 1; i++) {
-        const char *name = rl_base_name(b->code.result[i].arguments);
-        size_t k = 0;
-        while (k < n_name && strcmp(names[k], name) != 0)
-            k++;
-        if (k == MOST_NAMES) {
-            others++;
-            continue;
-        }
-        if (k == n_name)
-            names[n_name++] = name;
-        count[k]++;
-    }
-    char text[1024] = "";
-    size_t used = 0;
-    for (size_t k = 0; k < n_name && used < sizeof text; k++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%.64s (%zu)", k ? ", " : "",
-                                 names[k], count[k]);
-    if (others && used < sizeof text)
-        snprintf(text + used, sizeof text - used, ", others (%zu)", others);
-    return n > 1 ? tally_note(b->tally, err, "%zu process images were counted: %s", n, text)
-                 : RL_OK;
-}
-
-static enum rl_status note_sums(const struct builder *b, struct rl_error *err)
-{
-    const struct sums *s = &b->program;
-    if (s->masked_flop && s->flop)
-        RL_TRY(tally_note(b->tally, err,
-                          "%.3g %% of the FLOP are in instructions under a mask; all their lanes "
-                          "are counted, an upper bound",
-                          100.0 * (double)s->masked_flop / (double)s->flop));
-    if (s->tile_ops)
-        RL_TRY(tally_note(b->tally, err,
-                          "AMX instructions are counted as if every tile were full (16 rows of 64 "
-                          "bytes), an upper bound"));
-    if (s->undecodable)
-        RL_TRY(tally_note(b->tally, err,
-                          "code that could not be decoded was executed %" PRIu64 " times",
-                          s->undecodable));
-    return RL_OK;
-}
-
 static enum rl_status finish(struct builder *b, struct rl_error *err)
 {
-    double counted_ns = 0, uncounted_ns = 0;
-    for (size_t i = 0; i < b->code.n_result; i++) {
-        const struct rl_result *result = &b->code.result[i];
-        if (result->end_ns > result->start_ns)
-            counted_ns += (double)(result->end_ns - result->start_ns);
-        RL_TRY(note_state(b, result, err));
-        RL_TRY(note_uncounted(b, result, &uncounted_ns, &counted_ns, err));
-    }
-    if (uncounted_ns > 0)
-        b->tally->uncounted_share = uncounted_ns / (counted_ns + uncounted_ns);
-    RL_TRY(note_processes(b, err));
-    RL_TRY(note_sums(b, err));
+    RL_TRY(tally_notes_add(b->tally, &b->code, &b->program, err));
     b->tally->program.kind = RL_KIND_PROGRAM;
     RL_TRY(rl_string_set(&b->tally->program.name, "program", err));
     b->tally->program.latency_bound_loads = rl_value(b->chained, RL_SOURCE_COUNTED, 0);
