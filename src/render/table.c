@@ -298,15 +298,16 @@ static bool has_gap(const struct sheet *s, size_t row)
 
 static void put_loop_legend(const struct sheet *s)
 {
+    bool any = false, numbered = false;
     for (size_t i = 0; i < s->n_row; i++) {
-        if (is_inner(s, i)) {
-            char text[CELL * 4];
-            snprintf(text, sizeof text, "%sloop: its time is also in its function's.",
-                     loop_mark(s));
-            rl_page_wrap(&s->page, 0, 0, text);
-            return;
-        }
+        any |= is_inner(s, i);
+        numbered |= is_inner(s, i) && strchr(s->page.report->row[i].kernel->name, '#');
     }
+    char text[CELL * 6];
+    snprintf(text, sizeof text, "%sloop: its time is also in its function's%s.", loop_mark(s),
+             numbered ? "; #2: the second loop of that line" : "");
+    if (any)
+        rl_page_wrap(&s->page, 0, 0, text);
 }
 
 static void put_all(struct sheet *s, bool *gap)

@@ -524,6 +524,10 @@ static void loops_are_told_from_functions_and_counted_once(void **state)
     assert_non_null(strstr(text, "> loop: its time is also in its function's."));
     assert_non_null(strstr(text, "other: 10 kernels, 10 % of time"));
     free(text);
+    rl_string_set(&f.profile.kernel[1].name, "solve:7#2", NULL);
+    text = render("table", &f.report, NULL, NULL);
+    assert_non_null(strstr(text, "in its function's; #2: the second loop of that line."));
+    free(text);
     fixture_release(&f);
 }
 
