@@ -175,7 +175,7 @@ static enum rl_status run(struct session *s, int32_t pid, struct rl_error *err)
     RL_TRY(start_bursts(s, pid, err));
     RL_TRY(sample(s, pid, err));
     RL_TRY(describe(s, pid, err));
-    RL_TRY(profile_note_time(&s->samples, 1, &s->profile, err));
+    RL_TRY(profile_note_time(&s->samples, 0, &s->profile, err));
     RL_TRY(read_bursts(s, err));
     struct rl_profile_inputs inputs = {&s->samples, 1, s->has_tally ? &s->tally : NULL};
     RL_TRY(rl_profile_join(&inputs, s->options, &s->profile, err));

@@ -1,5 +1,6 @@
 #include "base/array.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/stack.h"
 #include "count/engine/options.h"
 #include "profile/images.h"
@@ -239,6 +240,14 @@ static enum rl_status add_uncounted(struct join *j, const struct place_unit *uni
                           "it ran in the timed run but not in the counted one", err);
 }
 
+/* Of a process that is attached to: the engine coming and going between the samples. */
+static bool is_engine(const struct join *j, const struct place_unit *unit)
+{
+    const char *engine = j->options->engine;
+    return engine && unit->counted == RL_TALLY_NONE && unit->module &&
+           !strcmp(rl_base_name(unit->module), rl_base_name(engine));
+}
+
 static enum rl_status add_units(struct join *j, enum rl_kernel_kind kind, const struct times *times,
                                 struct rl_error *err)
 {
@@ -250,7 +259,8 @@ static enum rl_status add_units(struct join *j, enum rl_kernel_kind kind, const 
         const char *name = counted ? counted->kernel.name : unit->name;
         const char *function = kind == RL_KIND_LOOP && counted ? counted->kernel.group : name;
         if ((counted ? counted->kind : RL_KIND_FUNCTION) != kind ||
-            !is_function_asked_for(j, function) || !is_included(j, name) || !matters(j, times, i))
+            !is_function_asked_for(j, function) || !is_included(j, name) || !matters(j, times, i) ||
+            is_engine(j, unit))
             continue;
         RL_TRY(counted ? add_counted(j, counted, &kernel, err)
                        : add_uncounted(j, unit, &kernel, err));

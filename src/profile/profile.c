@@ -323,7 +323,12 @@ enum rl_status profile_note_time(const struct rl_samples *first, size_t n_runs,
     double cpu_s = first->user_s + first->system_s;
     for (size_t i = 0; i < first->n_note; i++)
         RL_TRY(rl_profile_note(profile, err, "%s", first->note[i]));
-    if (first->method != RL_SAMPLE_NONE)
+    if (first->method != RL_SAMPLE_NONE && n_runs == 0)
+        RL_TRY(rl_profile_note(profile, err,
+                               "time was sampled %u times a second (%s) while the process ran "
+                               "natively",
+                               first->rate_hz, rl_sample_method_name(first->method)));
+    else if (first->method != RL_SAMPLE_NONE)
         RL_TRY(rl_profile_note(
             profile, err, "time is from %zu undisturbed run%s, sampled %u times a second (%s)",
             n_runs, n_runs == 1 ? "" : "s", first->rate_hz, rl_sample_method_name(first->method)));

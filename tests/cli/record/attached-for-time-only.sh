@@ -7,3 +7,4 @@ wait $! || true
 cat out
 grep -c '"op"\|"mix"' p.json || true
 grep -o 'counting was switched off' p.json | sort -u
+grep -o 'while the process ran natively' p.json
