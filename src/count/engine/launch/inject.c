@@ -46,14 +46,7 @@ static long call(struct remote *remote, long nr, const uint64_t args[6])
 {
     const struct victim *v = (const struct victim *)remote;
     struct user_regs_struct regs = v->regs;
-    regs.rax = (unsigned long long)nr;
-    regs.orig_rax = (unsigned long long)-1;
-    regs.rdi = args[0];
-    regs.rsi = args[1];
-    regs.rdx = args[2];
-    regs.r10 = args[3];
-    regs.r8 = args[4];
-    regs.r9 = args[5];
+    remote_set_call(&regs, nr, args);
     if (ptrace(PTRACE_SETREGS, v->pid, NULL, &regs) < 0 ||
         ptrace(PTRACE_CONT, v->pid, NULL, NULL) < 0 || !stopped_by(v->pid, SIGTRAP) ||
         ptrace(PTRACE_GETREGS, v->pid, NULL, &regs) < 0)

@@ -10,6 +10,18 @@
 
 enum { PAGE_BYTES = 4096, WORD_BYTES = 8 };
 
+void remote_set_call(struct user_regs_struct *regs, long nr, const uint64_t args[6])
+{
+    regs->rax = (unsigned long long)nr;
+    regs->orig_rax = (unsigned long long)-1; /* it is not in a call that is to be made again */
+    regs->rdi = args[0];
+    regs->rsi = args[1];
+    regs->rdx = args[2];
+    regs->r10 = args[3];
+    regs->r8 = args[4];
+    regs->r9 = args[5];
+}
+
 bool remote_poke(pid_t pid, uint64_t at, uint64_t word)
 {
     return ptrace(PTRACE_POKEDATA, pid, (void *)at, (void *)word) == 0;

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/user.h>
 
 #include "count/engine/launch/image.h"
 
@@ -15,6 +16,9 @@ struct remote {
     /** Let it make a system call. @return its result, -EIO if that does not work. */
     long (*call)(struct remote *remote, long nr, const uint64_t args[6]);
 };
+
+/** Registers of a thread that is to make a call; the stack and where it goes on are not touched. */
+void remote_set_call(struct user_regs_struct *regs, long nr, const uint64_t args[6]);
 
 /** Write a word, also where the process itself may not. */
 bool remote_poke(pid_t pid, uint64_t at, uint64_t word);

@@ -407,14 +407,7 @@ static long call_once(struct target *t, long nr, const uint64_t args[6], bool *r
     if (!write_cave(t, code))
         return -EIO;
     regs.rip = t->cave;
-    regs.rax = (unsigned long long)nr;
-    regs.orig_rax = (unsigned long long)-1;
-    regs.rdi = args[0];
-    regs.rsi = args[1];
-    regs.rdx = args[2];
-    regs.r10 = args[3];
-    regs.r8 = args[4];
-    regs.r9 = args[5];
+    remote_set_call(&regs, nr, args);
     if (ptrace(PTRACE_SETREGS, agent->tid, NULL, &regs) < 0)
         return -EIO;
     *ret_again = !to_syscall_stop(t, agent);
