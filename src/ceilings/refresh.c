@@ -1,6 +1,5 @@
-/* Memory rates that moved since a machine was measured: on a shared host they
- * double and halve within the hour, and a kernel would stand far above or below
- * a roof that is no more. */
+/* Memory rates that moved since a machine was measured: on a shared host they double and halve
+ * within the hour, and a kernel would stand far above or below a roof that is no more. */
 #include "ceilings/ceilings.h"
 
 #include <math.h>
@@ -44,8 +43,8 @@ bool rl_refresh_drift(const struct rl_machine *then, const struct rl_machine *no
     return moved;
 }
 
-/* How the plain load of this level and number of threads moved; 1 when it was
- * not measured again. */
+/* How the plain load of this level and number of threads moved; 1 when it was not measured again.
+ */
 static double load_ratio(const struct rl_machine *machine, const struct rl_machine *fresh,
                          const struct rl_memory_ceiling *ceiling)
 {

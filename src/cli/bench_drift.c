@@ -66,10 +66,8 @@ static enum rl_status note_clock(const struct rl_machine *fresh, const struct rl
     if (!(then > 0) || !(now > 0) || now >= least_clock * then)
         return RL_OK;
     snprintf(text, sizeof text,
-             "the core ran at up to %.2f GHz when this machine was measured and "
-             "at %.2f GHz beside "
-             "these kernels: roofs of arithmetic and caches are too high by "
-             "that; 'roofline "
+             "the core ran at up to %.2f GHz when this machine was measured and at %.2f GHz beside "
+             "these kernels: roofs of arithmetic and caches are too high by that; 'roofline "
              "measure' takes them anew",
              then / 1e9, now / 1e9);
     return rl_profile_note(profile, err, "%s", text);

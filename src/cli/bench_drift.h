@@ -1,5 +1,5 @@
-/* Is the memory still as fast as when the machine was measured? Asked before
- * and after bench's kernels. */
+/* Is the memory still as fast as when the machine was measured? Asked before and after bench's
+ * kernels. */
 #ifndef RL_CLI_BENCH_DRIFT_H
 #define RL_CLI_BENCH_DRIFT_H
 
@@ -10,8 +10,7 @@
 
 /** What the checks saw. All-zero is valid and says nothing. */
 struct bench_drift {
-    unsigned threads[8]; /**< thread counts that the plan and the machine record
-                            share */
+    unsigned threads[8]; /**< thread counts that the plan and the machine record share */
     size_t n_threads;    /**< 0: nothing to compare with, nothing is checked */
     struct rl_machine fresh;
     unsigned n_checks;
@@ -22,15 +21,14 @@ void bench_drift_plan(struct bench_drift *drift, const struct bench_plan *plan,
                       const struct rl_machine *machine);
 
 /**
- * Measure DRAM now, a fifth of a second for each thread count; of several
- * checks the faster rates stay. What fails is no more than not known.
+ * Measure DRAM now, a fifth of a second for each thread count; of several checks the faster rates
+ * stay. What fails is no more than not known.
  * @return RL_OK; RL_ECANCEL.
  */
 enum rl_status bench_drift_check(struct bench_drift *drift, struct rl_error *err);
 
 /**
- * Where a rate is another than in `machine`, give it those of now and say so in
- * `profile`.
+ * Where a rate is another than in `machine`, give it those of now and say so in `profile`.
  * @return RL_OK; RL_ENOMEM.
  */
 enum rl_status bench_drift_apply(const struct bench_drift *drift, struct rl_machine *machine,
