@@ -1,137 +1,14 @@
 /* Counted code becomes functions, loops and regions with their operations and bytes. */
-#include "count/traffic.h"
 #include "profile/tally.h"
 
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "../support/cmocka_all.h"
+#include "../support/counted_kernel.h"
 #include "../support/result_image.h"
-
-/* A kernel whose every byte is known: outer loop around an inner one that multiplies and adds.
- *
- * [ 0] mov   $8, %edx           5 bytes
- * [ 5] mov   $16, %ecx          5   outer head
- * [10] movsd (%rsi), %xmm0      4   inner head: loads 8
- * [14] mulsd (%rdi), %xmm0      4   loads 8, fp64 mul
- * [18] addsd %xmm0, %xmm1       4   fp64 add
- * [22] dec   %ecx               2
- * [24] jne   10                 2
- * [26] movsd %xmm1, (%rdi)      4   stores 8
- * [30] dec   %edx               2
- * [32] jne   5                  2
- * [34] ret                      1   loads 8 */
-__asm__(".text\n"
-        ".globl rl_test_kernel\n"
-        ".type rl_test_kernel, @function\n"
-        "rl_test_kernel:\n"
-        "  movl $8, %edx\n"
-        "1: movl $16, %ecx\n"
-        "2: movsd (%rsi), %xmm0\n"
-        "  mulsd (%rdi), %xmm0\n"
-        "  addsd %xmm0, %xmm1\n"
-        "  decl %ecx\n"
-        "  jne 2b\n"
-        "  movsd %xmm1, (%rdi)\n"
-        "  decl %edx\n"
-        "  jne 1b\n"
-        "  ret\n"
-        ".size rl_test_kernel, . - rl_test_kernel\n"
-        ".globl rl_test_after\n"
-        ".type rl_test_after, @function\n"
-        "rl_test_after:\n"
-        "  vfmadd231pd %zmm1, %zmm2, %zmm3{%k1}\n"
-        "  rep stosb\n"
-        "  ret\n"
-        ".size rl_test_after, . - rl_test_after\n");
-
-extern const uint8_t rl_test_kernel[], rl_test_after[];
-
-enum { CALLS = 3, OUTER = 8, INNER = 16, SIZE = 35 };
-
-struct fixture {
-    uint64_t offset; /* of rl_test_kernel in this file */
-    char path[64];
-};
-
-static int find_code(struct dl_phdr_info *info, size_t size, void *data)
-{
-    (void)size;
-    uintptr_t address = (uintptr_t)rl_test_kernel;
-    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
-        uintptr_t begin = info->dlpi_addr + ph->p_vaddr;
-        if (ph->p_type == PT_LOAD && address >= begin && address < begin + ph->p_memsz) {
-            *(uint64_t *)data = ph->p_offset + (address - begin);
-            return 1;
-        }
-    }
-    return 0;
-}
-
-static int set_up(void **state)
-{
-    static struct fixture fixture;
-    strcpy(fixture.path, "/tmp/rl_tally_XXXXXX");
-    int fd = mkstemp(fixture.path);
-    *state = &fixture;
-    return fd < 0 || close(fd) || !dl_iterate_phdr(find_code, &fixture.offset);
-}
-
-static int tear_down(void **state)
-{
-    return unlink(((struct fixture *)*state)->path);
-}
-
-/* The kernel's blocks as the engine finds them: entered thrice. */
-static void add_kernel(struct result_image *image, uint32_t module, uint64_t address)
-{
-    uint32_t first = image_block(image, module, address, rl_test_kernel, 26, 7, 2);
-    image_block(image, module, address + 26, rl_test_kernel + 26, 8, 3, 3);
-    image_block(image, module, address + 34, rl_test_kernel + 34, 1, 1, RLE_NONE);
-    image_fragment(image, first, 1);
-    first = image_block(image, module, address + 10, rl_test_kernel + 10, 16, 5, RLE_NONE);
-    image_fragment(image, first, 4);
-    first = image_block(image, module, address + 26, rl_test_kernel + 26, 8, 3, 6);
-    image_block(image, module, address + 34, rl_test_kernel + 34, 1, 1, RLE_NONE);
-    image_fragment(image, first, 5);
-    first = image_block(image, module, address + 5, rl_test_kernel + 5, 21, 6, RLE_NONE);
-    image_fragment(image, first, 7);
-}
-
-/* Fragment by fragment: the first pass enters with the prologue and leaves for the inner head;
- * later passes of the outer loop come back to its head. */
-static void kernel_counters(uint64_t calls, uint64_t *ret)
-{
-    memset(ret, 0, 8 * sizeof *ret);
-    ret[1] = calls;                       /* prologue, first inner pass … */
-    ret[2] = calls;                       /* … always goes round */
-    ret[4] = calls * OUTER * (INNER - 1); /* inner passes */
-    ret[5] = calls * OUTER;               /* behind the inner loop … */
-    ret[6] = calls * (OUTER - 1);         /* … and back to the outer head */
-    ret[7] = calls * (OUTER - 1);
-}
-
-static void write_image(const char *path, const struct result_image *image)
-{
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    fwrite(image->data, 1, sizeof image->data, file);
-    fclose(file);
-}
-
-static void build(struct fixture *f, const struct result_image *image,
-                  const struct rl_tally_options *options, struct rl_tally *ret)
-{
-    struct rl_error err = {0};
-    write_image(f->path, image);
-    const char *path = f->path;
-    if (rl_tally_build(&path, 1, options, ret, &err))
-        fail_msg("%s", err.text);
-}
 
 static const struct rl_tally_unit *unit_named(const struct rl_tally *tally, const char *name)
 {
@@ -158,13 +35,6 @@ static const char *parameter(const struct rl_kernel *kernel, const char *key)
         if (!strcmp(kernel->parameter[i].key, key))
             return kernel->parameter[i].value;
     return "";
-}
-
-static void kernel_image(const struct fixture *f, struct result_image *image)
-{
-    image_init(image);
-    image_module(image, "/proc/self/exe", 0x400000, 1u << 24, 0);
-    add_kernel(image, 0, 0x400000 + f->offset);
 }
 
 static void a_function_has_its_operations_bytes_and_calls(void **state)
@@ -362,119 +232,6 @@ static void repetitions_that_were_counted_are_bytes(void **state)
     rl_tally_release(&tally);
     build(f, &image, &(struct rl_tally_options){.only = "solve"}, &tally);
     assert_true(tally.program.store_bytes.value == 200);
-    rl_tally_release(&tally);
-}
-
-/* A model of two levels that knows one flow a level and no error, but at the last. */
-static void add_flows(const void *model, struct rl_cache_flow *sum,
-                      const struct rl_cache_flow *account)
-{
-    (void)model;
-    for (unsigned i = 0; i < 2; i++) {
-        sum[i].reads += account[i].reads;
-        sum[i].writebacks += account[i].writebacks;
-    }
-}
-
-static void estimate_flows(const void *model, const struct rl_cache_flow *account, uint32_t level,
-                           struct rl_traffic_value *ret)
-{
-    (void)model;
-    *ret = (struct rl_traffic_value){.read_bytes = 64.0 * (double)account[level].reads,
-                                     .writeback_bytes = 64.0 * (double)account[level].writebacks};
-    ret->bytes = ret->read_bytes + ret->writeback_bytes;
-    ret->error_bytes = level ? 0.05 * ret->bytes : 0;
-}
-
-static double traffic_bytes(const struct rl_kernel *kernel, const char *level)
-{
-    const struct rl_traffic *row = rl_kernel_find_traffic(kernel, level);
-    return row ? row->bytes.value : -1;
-}
-
-static void simulated_traffic_goes_to_the_code_that_caused_it(void **state)
-{
-    struct fixture *f = *state;
-    static struct result_image image;
-    struct rl_tally tally;
-    uint64_t counters[8];
-    static const struct rl_cache_flow flow[2] = {{.reads = 10, .writebacks = 1}, {.reads = 2}};
-    const struct rl_traffic_row rows[] = {
-        {.pid = 7, .block = 0, .insn = 0, .account = flow},   /* a process without a result */
-        {.pid = 100, .block = 0, .insn = 2, .account = flow}, /* offset 10: inner loop */
-        {.pid = 100, .block = 1, .insn = 0, .account = flow}, /* offset 26: outer loop */
-        {.pid = 100, .block = 2, .insn = 0, .account = flow}, /* offset 34: no loop */
-        {.pid = 100, .block = 3, .insn = 1, .account = flow}, /* offset 14: inner loop */
-        {.pid = 100, .block = 99, .insn = 1, .account = flow}};
-    const struct rl_tally_traffic traffic = {.row = rows,
-                                             .n_row = 6,
-                                             .n_flows = 2,
-                                             .n_levels = 2,
-                                             .add = add_flows,
-                                             .estimate = estimate_flows,
-                                             .sampled = true,
-                                             .missed = 3};
-    kernel_image(f, &image);
-    kernel_counters(CALLS, counters);
-    image_counters(&image, 0, 0, counters, 8);
-    build(f, &image, &(struct rl_tally_options){.loops = true, .traffic = &traffic}, &tally);
-    assert_true(traffic_bytes(&tally.program, "L2") == 6 * 11 * 64);
-    assert_true(traffic_bytes(&tally.program, "DRAM") == 6 * 2 * 64);
-    assert_true(traffic_bytes(&tally.unit[0].kernel, "L2") == 4 * 11 * 64);
-    assert_true(traffic_bytes(&tally.unit[1].kernel, "L2") == 11 * 64);
-    assert_true(traffic_bytes(&tally.unit[2].kernel, "DRAM") == 2 * 2 * 64);
-    const struct rl_traffic *l2 = rl_kernel_find_traffic(&tally.unit[2].kernel, "L2");
-    assert_int_equal(l2->bytes.source, RL_SOURCE_SIMULATED);
-    assert_true(l2->bytes.spread == 0 && l2->write.value == 128);
-    const struct rl_traffic *dram = rl_kernel_find_traffic(&tally.unit[2].kernel, "DRAM");
-    assert_true(dram->bytes.spread > 0.049 && dram->bytes.spread < 0.051);
-    assert_int_equal(tally.n_note, 2);
-    rl_tally_release(&tally);
-}
-
-static void simulated_traffic_goes_to_its_region_and_those_around_it(void **state)
-{
-    struct fixture *f = *state;
-    static struct result_image image;
-    struct rl_tally tally;
-    uint64_t counters[8];
-    static const struct rl_cache_flow flow[2] = {{.reads = 10, .writebacks = 1}, {.reads = 2}};
-    const struct rl_traffic_row rows[] = {
-        {.pid = 100, .block = 0, .insn = 2, .region = 0, .account = flow},
-        {.pid = 100, .block = 0, .insn = 2, .region = 1, .account = flow},
-        {.pid = 100, .block = 0, .insn = 2, .region = 2, .account = flow},
-        {.pid = 100, .block = 3, .insn = 1, .region = 3, .account = flow},
-        {.pid = 100, .block = 99, .insn = 1, .region = 2, .account = flow},
-        {.pid = 100, .block = 3, .insn = 1, .region = 99, .account = flow}};
-    const struct rl_tally_traffic traffic = {.row = rows,
-                                             .n_row = 6,
-                                             .n_flows = 2,
-                                             .n_levels = 2,
-                                             .add = add_flows,
-                                             .estimate = estimate_flows};
-    kernel_image(f, &image);
-    const struct rle_result_region outer = {.name = image_string(&image, "step"),
-                                            .parent = RLE_NONE},
-                                   inner = {.name = image_string(&image, "solve"), .parent = 0},
-                                   again = {.name = outer.name, .parent = 1};
-    image_add(&image, RLE_SECTION_REGIONS, &outer, sizeof outer);
-    image_add(&image, RLE_SECTION_REGIONS, &inner, sizeof inner);
-    image_add(&image, RLE_SECTION_REGIONS, &again, sizeof again);
-    for (uint32_t region = 0; region <= 3; region++) {
-        kernel_counters(1, counters);
-        image_counters(&image, 0, region, counters, 8);
-    }
-    build(f, &image, &(struct rl_tally_options){.loops = true, .traffic = &traffic}, &tally);
-    assert_int_equal(tally.n_region, 2);
-    assert_string_equal(tally.region[0].name, "step"); /* rows of 1, 2, 3, once each */
-    assert_true(traffic_bytes(&tally.region[0].kernel, "L2") == 4 * 11 * 64);
-    assert_string_equal(tally.region[1].name, "solve"); /* rows of 2 and 3 */
-    assert_true(traffic_bytes(&tally.region[1].kernel, "DRAM") == 3 * 2 * 64);
-    const struct rl_traffic *dram = rl_kernel_find_traffic(&tally.region[1].kernel, "DRAM");
-    assert_int_equal(dram->bytes.source, RL_SOURCE_SIMULATED);
-    assert_true(dram->bytes.spread > 0.049 && dram->bytes.spread < 0.051);
-    assert_int_equal(tally.region[1].kernel.missing.n, 0);
-    assert_true(traffic_bytes(&tally.program, "DRAM") == 6 * 2 * 64);
     rl_tally_release(&tally);
 }
 
@@ -685,8 +442,6 @@ int main(void)
         cmocka_unit_test(regions_include_those_nested_in_them),
         cmocka_unit_test(masks_and_string_instructions_are_pointed_out),
         cmocka_unit_test(repetitions_that_were_counted_are_bytes),
-        cmocka_unit_test(simulated_traffic_goes_to_the_code_that_caused_it),
-        cmocka_unit_test(simulated_traffic_goes_to_its_region_and_those_around_it),
         cmocka_unit_test(code_without_tables_is_divided_by_its_calls),
         cmocka_unit_test(generated_code_is_kept_apart_by_process),
         cmocka_unit_test(failures_of_the_engine_are_told),
