@@ -41,8 +41,10 @@ static const double UNSEEN_LINES = 3.0;
  * of the fixed classes below which their inequality says little. */
 static const double SIZABLE = 0.1;
 static const double LEAST_LINES_TO_JUDGE = 2000;
-/* Lines of the fixed classes from which their number tells how much of the work was done. */
-static const double LEAST_LINES_TO_WEIGH = 3000;
+/* Lines of the fixed classes, beside turns, from which their number tells how much of the work was
+ * done. So few tell it badly, and the error says so; but steps, the other measure, may be wrong by
+ * the factor that a turn slows the program down: about two. */
+static const double LEAST_LINES_TO_WEIGH = 100;
 
 void rl_sampling_options_default(struct rl_sampling_options *options)
 {
@@ -418,7 +420,7 @@ static void add_scaled(struct rl_traffic_value *value, const struct rl_cache_flo
 struct estimate {
     double lines;
     double error;
-    double seen;   /* lines in the samples */
+    double seen;   /* lines in the samples, or in what they are weighed by, if fewer */
     double factor; /* lines that one seen line stands for */
 };
 
@@ -506,6 +508,8 @@ static struct estimate from_turns(const struct rl_sampling *s, uint32_t stage,
         return e;
     double doubt = rl_mean_and_doubt(sample, n, 0, SAFETY_TURNS, &mean);
     e.error = mean > 0 ? e.lines * doubt / mean : 0;
+    if (stage > 0 && s->turn_share > 0)
+        e.seen = fmin(e.seen, s->lines_beside); /* the weight is no surer than these allow */
     return e;
 }
 
@@ -659,6 +663,7 @@ void rl_sampling_weigh(struct rl_sampling *sampling, const struct rl_cache_flow 
         return;
     all += beside;
     s->turn_share = beside / all;
+    s->lines_beside = beside;
     for (uint32_t g = 0; g < RL_SAMPLING_GROUPS; g++)
         s->group_share[g] = by_group[g] / all;
 }

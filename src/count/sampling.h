@@ -81,6 +81,7 @@ struct rl_sampling {
      * counted, in all and by group; turn_share 0: not known. */
     double turn_share;
     double group_share[RL_SAMPLING_GROUPS];
+    double lines_beside; /**< of the fixed classes, from which these are known */
     uint64_t random;
     uint8_t fixed[RL_SAMPLING_FIXED_MAX];
     uint8_t turn[RL_SAMPLING_CLASSES]; /**< the other classes in the order of their turns */
