@@ -3,6 +3,7 @@
  *   engine-traffic [OPTION…] ENGINE PREFIX COMMAND…
  *
  * Options: full; workers=N; fixed=N; rotating=N; exact=RECORDS; step=MICROSECONDS; seed=N;
+ * foreign (a channel of another version, which the engine has to refuse);
  * levels=SETSxWAYS,SETSxWAYS,… (default 64x8,1024x8,32768x16; the last one is shared);
  * object=SUFFIX (functions of that module, and only it counts for "level" lines).
  * Result files are PREFIX.PID.SEQ. The command's output goes to standard error.
@@ -39,6 +40,7 @@ struct function {
 };
 
 static struct rl_traffic_options options;
+static bool foreign;
 static const char *object;
 static struct function functions[FUNCTIONS_MAX];
 static size_t n_functions;
@@ -105,6 +107,8 @@ static int read_options(int argc, char **argv)
             options.step_s = atof(value) * 1e-6;
         else if (!strncmp(argv[i], "seed=", 5))
             options.sampling.seed = strtoull(value, NULL, 10);
+        else if (!strcmp(argv[i], "foreign"))
+            foreign = true;
         else if (!strncmp(argv[i], "levels=", 7))
             read_levels(value);
         else if (!strncmp(argv[i], "object=", 7))
@@ -222,6 +226,17 @@ static struct rl_cache_flow *sum_rows(const struct rl_simulation *traffic, const
     return sum;
 }
 
+/* A program and an engine that were not built together. */
+static void make_foreign(int channel)
+{
+    struct rle_trace_header *header =
+        mmap(NULL, RLE_TRACE_HEADER, PROT_READ | PROT_WRITE, MAP_SHARED, channel, 0);
+    if (header == MAP_FAILED)
+        fail("the channel");
+    header->magic++;
+    munmap(header, RLE_TRACE_HEADER);
+}
+
 static int run(char **argv, const char *engine, const char *prefix, int channel)
 {
     struct rle_options for_engine;
@@ -295,6 +310,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", err.text);
         return 125;
     }
+    if (foreign)
+        make_foreign(rl_traffic_descriptor(traffic));
     double begin_s = rl_now_s();
     int status =
         run(argv + first + 2, argv[first], argv[first + 1], rl_traffic_descriptor(traffic));

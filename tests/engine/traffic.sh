@@ -1,7 +1,7 @@
 #!/bin/sh
 # The traffic model end to end.
 #   traffic.sh CASE ENGINE TOOL PROGRAMS
-# CASE: forms | analytic | regions | cachegrind | sampled | same | commands. PROGRAMS: folder of the engine-* programs.
+# CASE: forms | analytic | regions | cachegrind | sampled | foreign | same | commands. PROGRAMS: folder of the engine-* programs.
 set -u
 case=$1 engine=$2 tool=$3 programs=$4
 work=$(mktemp -d /dev/shm/rl-traffic.XXXXXX 2>/dev/null || mktemp -d) || exit 2
@@ -107,6 +107,16 @@ sampled() {
                 if (kernel !~ /^column/ && truth[$2] > 1e8 && off > 0.03 * truth[$2]) { print "  off by more than 3 %"; bad = 1 }
             }
             END { exit bad }' "$work/full" "$work/part" || bad=1
+    done
+}
+
+foreign() { # an engine and a reader that were not built together: said, and the program runs on
+    for mode in full exact=0; do
+        "$tool" foreign $mode "$engine" "$work/r" sh -c 'echo done' > "$work/o" 2> "$work/err"
+        grep -q 'another version' "$work/err" || complain "foreign ($mode): no message: $(cat "$work/err")"
+        grep -qx 'done' "$work/err" || complain "foreign ($mode): the program did not run"
+        grep -qx 'status 0' "$work/o" || complain "foreign ($mode): $(head -1 "$work/o")"
+        grep -qx 'processes 0' "$work/o" || complain "foreign ($mode): it was traced all the same"
     done
 }
 

@@ -100,9 +100,7 @@ const char *rle_prepare(const char *options, bool has_fsgsbase)
         return "no free address space below 2 GiB";
     if (rle_is_error(rle_result_open(rle_engine.options.output, rle_engine.options.mode)))
         return no_result;
-    if (rle_engine.instrument != &rle_instrument_none && !rle_trace_open())
-        return "the channel to the traffic model cannot be opened";
-    return NULL;
+    return rle_engine.instrument != &rle_instrument_none ? rle_trace_open() : NULL;
 }
 
 const char *rle_renew(const char *options)

@@ -97,20 +97,29 @@ static bool make_places(void)
     return true;
 }
 
-bool rle_trace_open(void)
+static const char *map_channel(long fd)
+{
+    long at = map_shared(0, RLE_TRACE_HEADER, fd, 0);
+    if (rle_is_error(at))
+        return "the channel to the traffic model cannot be mapped";
+    trace.header = (struct rle_trace_header *)at;
+    if (__atomic_load_n(&trace.header->magic, __ATOMIC_ACQUIRE) != RLE_TRACE_MAGIC ||
+        trace.header->bytes != rle_trace_file_bytes())
+        return "the traffic model is of another version than this engine: install both from one "
+               "build";
+    if (!take_process(fd))
+        return "the traffic model has no room for another process";
+    return make_places() ? NULL : "no memory for where the code asks for sampled lines";
+}
+
+const char *rle_trace_open(void)
 {
     long fd = open_channel();
     if (rle_is_error(fd))
-        return false;
-    long at = map_shared(0, RLE_TRACE_HEADER, fd, 0);
-    bool ok = !rle_is_error(at);
-    if (ok) {
-        trace.header = (struct rle_trace_header *)at;
-        ok = __atomic_load_n(&trace.header->magic, __ATOMIC_ACQUIRE) == RLE_TRACE_MAGIC &&
-             trace.header->bytes == rle_trace_file_bytes() && take_process(fd) && make_places();
-    }
+        return "the channel to the traffic model cannot be opened";
+    const char *problem = map_channel(fd);
     rle_sys3(SYS_close, fd, 0, 0);
-    return ok;
+    return problem;
 }
 
 /* Sites of our own that nobody reads: the parent's are not ours to add to. */

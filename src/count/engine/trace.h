@@ -16,9 +16,8 @@
 extern const struct rle_instrument rle_instrument_sampled;
 extern const struct rle_instrument rle_instrument_full;
 
-/** Open the channel of the options. @return false if it cannot be opened or is another version's.
- */
-bool rle_trace_open(void);
+/** Open the channel of the options. @return NULL, or what is wrong: static. */
+const char *rle_trace_open(void);
 
 /* ---- trace.c for the other two ---- */
 

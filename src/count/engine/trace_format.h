@@ -26,7 +26,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RLE_TRACE_MAGIC 0x31454341525452ull /* "RTRACE1" */
+/** To be raised with every change of this file that the other end must know of: of a structure, or
+ * of who writes what. An engine refuses a reader of another version. */
+#define RLE_TRACE_MAGIC 0x32454341525452ull /* "RTRACE2" */
 #define RLE_TRACE_PAGE  4096u
 
 /** Most processes at a time, sites in one, and threads at a time. */
