@@ -1,43 +1,17 @@
 #include "profile/counters.h"
 #include "base/child.h"
 #include "base/error.h"
+#include "profile/watch.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
-#define ROUND_MS 100
 /* Two sources that differ by more are worth a note, … */
 #define MAX_DISAGREEMENT 0.05
 /* … unless there is so little that the start of the program is most of it. */
 #define MIN_COMPARED 1e6
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static enum rl_status watch(struct rl_child *child, const struct counters_options *o,
-                            struct counters_end *end, struct rl_error *err)
-{
-    double start = now_s();
-    bool ended = false;
-    RL_TRY(rl_child_release(child, err));
-    while (!ended) {
-        int number = 0;
-        RL_TRY(rl_child_wait(child, NULL, 0, ROUND_MS, &ended, &number, err));
-        if (number)
-            end->interrupted_by = number;
-        end->elapsed_s = now_s() - start;
-        if (o->progress)
-            o->progress(o->context, end->elapsed_s);
-    }
-    return RL_OK;
-}
 
 enum rl_status counters_run(const char *const *argv, const char *const *envp,
                             const struct counters_options *options, struct counters_end *ret,
@@ -45,22 +19,23 @@ enum rl_status counters_run(const char *const *argv, const char *const *envp,
 {
     struct rl_child child;
     struct rl_child_end end = {0};
-    struct counters_end result = {0};
+    struct watched watched = {0};
     RL_TRY(rl_child_start(argv, envp, options->discard_output, &child, err));
     enum rl_status status = options->events
                                 ? rl_named_events_start(options->events, child.pid, err)
                                 : rl_pmu_start(options->pmu, options->pass, child.pid, err);
     if (status == RL_OK)
-        status = watch(&child, options, &result, err);
+        status = watch_child(&child, options->progress, options->context, &watched, err);
     enum rl_status finish = rl_child_finish(&child, status == RL_OK ? &end : NULL, err);
     RL_TRY(status);
     RL_TRY(finish);
     if (options->events)
         rl_named_events_stop(options->events);
-    else if (!result.interrupted_by)
+    else if (!watched.interrupted_by)
         RL_TRY(rl_pmu_stop(options->pmu, err));
-    result.wait_status = end.wait_status;
-    *ret = result;
+    *ret = (struct counters_end){.elapsed_s = watched.elapsed_s,
+                                 .interrupted_by = watched.interrupted_by,
+                                 .wait_status = end.wait_status};
     return RL_OK;
 }
 

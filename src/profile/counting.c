@@ -6,6 +6,7 @@
 #include "count/engine/options.h"
 #include "count/traffic.h"
 #include "profile/geometry.h"
+#include "profile/watch.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,10 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#define ROUND_MS      100
 #define RESULT_PREFIX "result"
 #define MAX_WORKERS   16
 
@@ -258,31 +257,6 @@ static enum rl_status build_launch(const char *const *argv, const char *const *e
     return add(&l->argv, &l->n_argv, NULL, err);
 }
 
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static enum rl_status watch(struct rl_child *child, const struct counting_options *o,
-                            struct counting *c, struct rl_error *err)
-{
-    double start = now_s();
-    bool ended = false;
-    RL_TRY(rl_child_release(child, err));
-    while (!ended) {
-        int number = 0;
-        RL_TRY(rl_child_wait(child, NULL, 0, ROUND_MS, &ended, &number, err));
-        if (number)
-            c->interrupted_by = number;
-        c->elapsed_s = now_s() - start;
-        if (o->progress)
-            o->progress(o->context, c->elapsed_s);
-    }
-    return RL_OK;
-}
-
 /* By process number, whatever order the folder has. */
 static int compare_files(const void *a, const void *b)
 {
@@ -315,13 +289,16 @@ static enum rl_status run(const char *const *argv, const char *const *envp,
     struct launch *l = calloc(1, sizeof *l);
     struct rl_child child;
     struct rl_child_end end = {0};
+    struct watched watched = {0};
     if (!l)
         return no_memory(err);
     enum rl_status status = build_launch(argv, envp, c, *options, l, err);
     if (status == RL_OK)
         status = rl_child_start(l->argv, l->env, options->discard_output, &child, err);
     if (status == RL_OK) {
-        status = watch(&child, options, c, err);
+        status = watch_child(&child, options->progress, options->context, &watched, err);
+        c->elapsed_s = watched.elapsed_s;
+        c->interrupted_by = watched.interrupted_by;
         enum rl_status finish = rl_child_finish(&child, status == RL_OK ? &end : NULL, err);
         c->wait_status = end.wait_status;
         c->cpu_s = end.user_s + end.system_s;
