@@ -80,13 +80,27 @@ struct reasons {
     size_t n;
 };
 
-/* Whether two reasons differ in their numbers only: one sentence tells both. */
-static bool reads_alike(const char *a, const char *b)
+/* A digit that belongs to a name, L2 or fp64, is none of a number. */
+static bool begins_number(const char *text, const char *at)
 {
+    return isdigit((unsigned char)*at) && (at == text || !isalnum((unsigned char)at[-1]));
+}
+
+static const char *skip_number(const char *at)
+{
+    static const char digits[] = "0123456789";
+    at += strspn(at, digits);
+    return *at == '.' && isdigit((unsigned char)at[1]) ? at + 1 + strspn(at + 1, digits) : at;
+}
+
+/* Whether two texts differ in their numbers only: one sentence tells both. */
+static bool reads_alike(const char *text_a, const char *text_b)
+{
+    const char *a = text_a, *b = text_b;
     while (*a && *b) {
-        if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
-            a += strspn(a, "0123456789");
-            b += strspn(b, "0123456789");
+        if (begins_number(text_a, a) && begins_number(text_b, b)) {
+            a = skip_number(a);
+            b = skip_number(b);
         } else if (*a++ != *b++) {
             return false;
         }
@@ -207,13 +221,26 @@ static void gain_text(const struct rl_row *row, double gain, char *dst, size_t n
                  1 / (1 - share + share / gain));
 }
 
-static void put_advice(const struct page *page, size_t row, const struct rl_advice *a)
+/* The row among those told about that was told the same, but for numbers; else the row itself. */
+static size_t told_before(const struct page *page, const size_t *told, size_t n, size_t row)
 {
-    char gain[128], name[RL_TEXT_LEN];
+    const struct rl_row *rows = page->report->row;
+    for (size_t i = 0; i < n; i++)
+        if (reads_alike(rows[told[i]].advice[0].text, rows[row].advice[0].text))
+            return told[i];
+    return row;
+}
+
+static void put_advice(const struct page *page, size_t row, size_t like)
+{
+    const struct rl_advice *a = &page->report->row[row].advice[0];
+    char gain[128], name[RL_TEXT_LEN], other[RL_TEXT_LEN];
     gain_text(&page->report->row[row], a->gain, gain, sizeof gain);
     short_name(page, row, name);
+    short_name(page, like, other);
     char *line = NULL;
-    if (asprintf(&line, "%s: %s%s", name, a->text, gain) < 0)
+    if (asprintf(&line, "%s: %s%s%s", name, like == row ? "" : "the same as ",
+                 like == row ? a->text : other, gain) < 0)
         return;
     rl_page_wrap(page, 0, 4, line);
     free(line);
@@ -242,7 +269,7 @@ static bool only_says_unknown(const struct rl_row *row)
 void rl_page_advice(const struct page *page, size_t n_row)
 {
     const double worth_a_sentence = 0.01; /* of the time */
-    size_t said = 0, left = 0;
+    size_t told[MAX_ADVISED], said = 0, left = 0;
     for (size_t i = 0; i < n_row; i++) {
         const struct rl_row *row = &page->report->row[i];
         bool small =
@@ -256,9 +283,10 @@ void rl_page_advice(const struct page *page, size_t n_row)
             left++;
             continue;
         }
-        if (said++ == 0)
+        if (said == 0)
             fputs("\nWhat to do:\n", page->out);
-        put_advice(page, i, &row->advice[0]);
+        put_advice(page, i, told_before(page, told, said, i));
+        told[said++] = i;
     }
     if (said && left)
         fprintf(page->out, "and %zu more piece%s of advice, see -f json\n", left,

@@ -483,6 +483,29 @@ static void reasons_that_differ_in_numbers_are_told_once(void **state)
     fixture_release(&f);
 }
 
+static void advice_that_differs_in_numbers_is_told_once(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    fixture_machine(&f);
+    static const char *const told[] = {"reaches 34.1 % of L3", "reaches 7 % of L3",
+                                       "reaches 34.1 % of L2"};
+    for (int i = 0; i < 3; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "sweep%d", i);
+        fixture_kernel(&f, name, 1e9, (double[]){4e9, 3e9, 2e9, 1e9}, 1);
+    }
+    fixture_place(&f);
+    for (size_t i = 0; i < 3; i++)
+        fixture_advise(&f, i, "memory.pattern", told[i], i == 1 ? 2 : 0);
+    char *text = render("table", &f.report, NULL, NULL);
+    assert_non_null(strstr(text, "sweep0: reaches 34.1 % of L3\n"));
+    assert_non_null(strstr(text, "sweep1: the same as sweep0 (up to 2x"));
+    assert_non_null(strstr(text, "sweep2: reaches 34.1 % of L2\n")); /* another level */
+    free(text);
+    fixture_release(&f);
+}
+
 static void kernels_without_verdict_are_named_together(void **state)
 {
     (void)state;
@@ -622,6 +645,7 @@ int main(void)
         cmocka_unit_test(colour_comes_only_when_told_and_ends_with_the_line),
         cmocka_unit_test(table_shows_unknown_as_dash_with_a_reason),
         cmocka_unit_test(reasons_that_differ_in_numbers_are_told_once),
+        cmocka_unit_test(advice_that_differs_in_numbers_is_told_once),
         cmocka_unit_test(kernels_without_verdict_are_named_together),
         cmocka_unit_test(loops_are_told_from_functions_and_counted_once),
         cmocka_unit_test(rows_of_different_thread_counts_are_told_apart),
