@@ -161,8 +161,8 @@ static enum rl_status print_counts(const struct count *o, const struct counting 
     fprintf(o->out, "elapsed_s %.6f\nprogram_cpu_s %.6f\nreader_cpu_s %.6f\n", c->elapsed_s,
             c->cpu_s, own_cpu_s());
     enum rl_status status = RL_OK;
-    for (size_t i = 0; status == RL_OK && i < c->n_file; i++)
-        status = add_image(o, c->file[i], &totals, err);
+    for (size_t i = 0; status == RL_OK && i < c->results.n; i++)
+        status = add_image(o, c->results.path[i], &totals, err);
     if (status == RL_OK)
         status = print_totals(o->out, &totals, err);
     sums_release(&totals.sums);

@@ -8,7 +8,6 @@
 #include "profile/geometry.h"
 #include "profile/watch.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,8 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define RESULT_PREFIX "result"
-#define MAX_WORKERS   16
+#define MAX_WORKERS 16
 
 static enum rl_status no_memory(struct rl_error *err)
 {
@@ -257,31 +255,6 @@ static enum rl_status build_launch(const char *const *argv, const char *const *e
     return add(&l->argv, &l->n_argv, NULL, err);
 }
 
-/* By process number, whatever order the folder has. */
-static int compare_files(const void *a, const void *b)
-{
-    return strverscmp(*(char *const *)a, *(char *const *)b);
-}
-
-static enum rl_status list_results(struct counting *c, struct rl_error *err)
-{
-    DIR *dir = opendir(c->scratch.path);
-    if (!dir)
-        return rl_fail_errno(err, "%s", c->scratch.path);
-    enum rl_status status = RL_OK;
-    for (struct dirent *e; status == RL_OK && (e = readdir(dir));) {
-        if (strncmp(e->d_name, RESULT_PREFIX ".", sizeof RESULT_PREFIX) != 0)
-            continue;
-        char **slot = rl_array_append(&c->file, &c->n_file, sizeof *slot);
-        if (!slot || asprintf(slot, "%s/%s", c->scratch.path, e->d_name) < 0)
-            status = no_memory(err);
-    }
-    closedir(dir);
-    if (c->n_file)
-        qsort(c->file, c->n_file, sizeof *c->file, compare_files);
-    return status;
-}
-
 static enum rl_status run(const char *const *argv, const char *const *envp,
                           const struct counting_options *options, struct counting *c,
                           struct rl_error *err)
@@ -310,8 +283,8 @@ static enum rl_status run(const char *const *argv, const char *const *envp,
     free(l);
     stop_traffic(c);
     RL_TRY(status);
-    RL_TRY(list_results(c, err));
-    if (!c->n_file)
+    RL_TRY(result_files_find(c->scratch.path, &c->results, err));
+    if (!c->results.n)
         return rl_fail(err, RL_EUNAVAIL,
                        "the program could not be counted: it may be set-user-ID, or memory to run "
                        "its code in was refused");
@@ -339,9 +312,7 @@ void counting_release(struct counting *c)
 {
     rl_traffic_free(c->traffic);
     rl_scratch_remove(&c->scratch);
-    for (size_t i = 0; i < c->n_file; i++)
-        free(c->file[i]);
-    free(c->file);
+    result_files_release(&c->results);
     *c = (struct counting){0};
 }
 

@@ -4,12 +4,12 @@
 
 #include "base/scratch.h"
 #include "profile/profile.h"
+#include "profile/result_files.h"
 
 /** One counting run; all-zero is valid. */
 struct counting {
     struct rl_scratch scratch; /**< with the result files */
-    char **file;               /**< [n_file] paths of result files */
-    size_t n_file;
+    struct result_files results;
     double elapsed_s;
     double cpu_s; /**< of the program and the children it waited for */
     int wait_status;

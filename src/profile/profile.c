@@ -224,7 +224,8 @@ static enum rl_status count(struct session *s, struct rl_error *err)
     enum rl_status status = counting_run(s->argv, s->envp, &how, &s->counting, &why);
     if (status == RL_OK) {
         s->has_counting = true;
-        return read_counts(s, (const char *const *)s->counting.file, s->counting.n_file, err);
+        return read_counts(s, (const char *const *)s->counting.results.path, s->counting.results.n,
+                           err);
     }
     if (status == RL_EUNAVAIL && o->count == RL_COUNT_AUTO && s->n_samples)
         return miss_counts(s, why.text, err);
