@@ -57,6 +57,7 @@ enum rl_status images_find(const struct rl_samples *samples, size_t n_samples,
     enum rl_status status = RL_OK;
     for (size_t r = 0; r < n_samples && !status; r++)
         status = add_timed(&samples[r], r == 0, &images, err);
+    images.n_timed = images.n;
     for (size_t i = 0; tally && i < tally->n_image && !status; i++) {
         struct image *image;
         status = need(&images, tally->image[i].path, &image, err);
@@ -70,6 +71,25 @@ enum rl_status images_find(const struct rl_samples *samples, size_t n_samples,
     else
         *ret = images;
     return status;
+}
+
+const struct image *images_uncounted(const struct images *images, double *ret_cpu_s)
+{
+    const struct image *most = NULL;
+    size_t n_counted = 0;
+    *ret_cpu_s = 0;
+    if (images->n > images->n_timed)
+        return NULL;
+    for (size_t i = 0; i < images->n; i++) {
+        const struct image *image = &images->of[i];
+        n_counted += image->counted != NULL;
+        if (image->counted || !(image->cpu_s > 0))
+            continue;
+        *ret_cpu_s += image->cpu_s;
+        if (!most || image->cpu_s > most->cpu_s)
+            most = image;
+    }
+    return n_counted ? most : NULL;
 }
 
 void images_group(const struct images *images, const struct rl_samples *samples,

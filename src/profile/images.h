@@ -16,6 +16,7 @@ struct image {
 struct images {
     struct image *of; /**< [n] those that were timed first */
     size_t n;
+    size_t n_timed;
 };
 
 /**
@@ -24,6 +25,15 @@ struct images {
  */
 enum rl_status images_find(const struct rl_samples *samples, size_t n_samples,
                            const struct rl_tally *tally, struct images *ret, struct rl_error *err);
+
+/**
+ * The program that took the most time of those that are known not to have been counted: programs
+ * were, and each of them is one that was timed. Else they may be the same by other names.
+ *
+ * @param ret_cpu_s  of all such programs together.
+ * @return NULL: there is none.
+ */
+const struct image *images_uncounted(const struct images *images, double *ret_cpu_s);
 
 /** @param ret_group  [samples->n_bucket] index in `images` of the program of each bucket. */
 void images_group(const struct images *images, const struct rl_samples *samples,

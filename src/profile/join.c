@@ -18,6 +18,8 @@
 #define MIN_FLOP_SHARE 0.005
 /* … or if they and what they called did this part of it, or took this part of the time. */
 #define MIN_TOTAL_SHARE 0.01
+/* Counts without those of a program that took this part of the time are not those of the whole. */
+#define MAX_UNCOUNTED_SHARE 0.1
 /* The sampling interval of a mean of few runs: two-sided 95 % of Student's t by degrees of freedom.
  */
 static const double student_t[] = {0, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23};
@@ -396,6 +398,28 @@ static enum rl_status set_program_time(const struct rl_profile_inputs *in,
     return ok ? RL_OK : no_memory(err);
 }
 
+/* Set-user-ID and 32-bit programs, for example, run on uncounted. */
+static enum rl_status miss_uncounted(const struct join *j, bool *ret_whole, struct rl_error *err)
+{
+    const struct rl_profile_inputs *in = j->inputs;
+    struct images images;
+    double uncounted_s, all_s = 0;
+    RL_TRY(images_find(in->samples, in->n_samples, in->tally, &images, err));
+    const struct image *most = images_uncounted(&images, &uncounted_s);
+    for (size_t i = 0; i < images.n; i++)
+        all_s += images.of[i].cpu_s;
+    *ret_whole = !most || uncounted_s < MAX_UNCOUNTED_SHARE * all_s;
+    enum rl_status status = RL_OK;
+    if (!*ret_whole) {
+        char why[256];
+        snprintf(why, sizeof why, "%.128s took %.0f %% of the time and was not counted",
+                 image_name(most), 100 * most->cpu_s / all_s);
+        status = rl_missing_add(&j->profile->kernel[0].missing, "flop", why, err);
+    }
+    images_release(&images);
+    return status;
+}
+
 static enum rl_status add_program(struct join *j, struct rl_error *err)
 {
     const struct rl_profile_inputs *in = j->inputs;
@@ -411,7 +435,10 @@ static enum rl_status add_program(struct join *j, struct rl_error *err)
     if (in->tally && j->options->only)
         return rl_missing_add(&kernel->missing, "flop", "only the regions asked for were looked at",
                               err);
-    return in->tally ? copy_counts(&in->tally->program, kernel, err) : RL_OK;
+    bool is_whole = in->tally != NULL;
+    if (in->tally && !j->options->no_follow)
+        RL_TRY(miss_uncounted(j, &is_whole, err));
+    return is_whole ? copy_counts(&in->tally->program, kernel, err) : RL_OK;
 }
 
 /* Programs of a job */

@@ -239,6 +239,42 @@ static void a_job_of_two_programs_has_a_row_for_each(void **state)
     rl_profile_release(&p);
 }
 
+/* Of two programs that were timed one was counted: its counts are not those of both, unless it did
+ * nearly all the work; and where a counted one goes by a name that was not timed, who knows. */
+static bool knows_flop_of_all(double uncounted_s, const char *counted)
+{
+    struct rl_sample_process processes[] = {{.pid = 1, .command = (char *)"/nowhere/sh"},
+                                            {.pid = 2, .command = (char *)"/nowhere/solver"}};
+    struct rl_sample_thread two[] = {{.tid = 1, .process = 0, .cpu_s = 1 - uncounted_s},
+                                     {.tid = 2, .process = 1, .cpu_s = uncounted_s}};
+    struct rl_tally_image image = {(char *)counted, 1, {0}};
+    struct rl_samples s = samples();
+    struct rl_tally t = tally();
+    struct rl_profile p = {0};
+    struct rl_profile_inputs inputs = {&s, 1, &t};
+    struct rl_profile_options options = {.functions = true};
+    s.process = processes;
+    s.n_process = 2;
+    s.thread = two;
+    t.image = &image;
+    t.n_image = 1;
+    assert_int_equal(rl_profile_join(&inputs, &options, &p, NULL), RL_OK);
+    bool knows = rl_known(rl_kernel_flop(&p.kernel[0]));
+    if (!knows)
+        assert_string_equal(p.kernel[0].missing.item[0].why,
+                            "solver took 90 % of the time and was not counted");
+    rl_profile_release(&p);
+    return knows;
+}
+
+static void flop_of_a_job_without_its_main_program_are_unknown(void **state)
+{
+    (void)state;
+    assert_false(knows_flop_of_all(0.9, "/nowhere/sh"));
+    assert_true(knows_flop_of_all(0.05, "/nowhere/sh"));
+    assert_true(knows_flop_of_all(0.9, "/elsewhere/solver"));
+}
+
 static void a_function_without_time_or_work_has_no_row(void **state)
 {
     (void)state;
@@ -326,6 +362,7 @@ int main(void)
         cmocka_unit_test(code_of_the_engine_is_no_kernel),
         cmocka_unit_test(a_time_of_many_short_visits_is_uncertain),
         cmocka_unit_test(a_job_of_two_programs_has_a_row_for_each),
+        cmocka_unit_test(flop_of_a_job_without_its_main_program_are_unknown),
         cmocka_unit_test(a_function_without_time_or_work_has_no_row),
         cmocka_unit_test(a_region_takes_wall_time_over_threads),
         cmocka_unit_test(without_counts_functions_are_found_by_symbols),
