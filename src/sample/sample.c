@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -211,7 +212,7 @@ static enum rl_status conclude(struct run *run, struct rl_error *err)
         RL_TRY(preload_read(run->preload, s, run->collector, run->start_ns, err));
     /* Only perf tells of ends; what has none yet was still running. */
     for (size_t i = 1; run->perf && i < s->n_process; i++)
-        s->children_left |= s->process[i].end_s < 0;
+        s->children_left |= s->process[i].end_s < 0 && s->process[i].pid != s->process[0].pid;
     struct collector *collector = run->collector;
     run->collector = NULL;
     RL_TRY(collector_finish(collector, end_ns, err));
@@ -294,6 +295,23 @@ enum rl_status rl_sample_run(const char *const *argv, const char *const *envp,
 
 /* Attaching */
 
+/* A thread has a folder in /proc too, and can be counted as if it were a process. */
+static enum rl_status refuse_thread(int32_t pid, struct rl_error *err)
+{
+    char name[64], line[128];
+    long leader = pid;
+    snprintf(name, sizeof name, "/proc/%d/status", (int)pid);
+    FILE *file = fopen(name, "re");
+    while (file && fgets(line, sizeof line, file) && sscanf(line, "Tgid: %ld", &leader) != 1)
+        ;
+    if (file)
+        fclose(file);
+    return leader == pid
+               ? RL_OK
+               : rl_fail(err, RL_EINVAL, "%d is a thread of process %ld: name the process",
+                         (int)pid, leader);
+}
+
 static enum rl_status list_threads(int32_t pid, pid_t **ret_thread, size_t *ret_n,
                                    struct rl_error *err)
 {
@@ -332,6 +350,19 @@ static bool took_signal(int fd, struct rl_samples *samples)
     return true;
 }
 
+/* Readable when the last thread has ended, though its parent may not have asked for its status yet.
+ * Kernels before Linux 5.3 have no such thing: -1. */
+static int open_process(int32_t pid)
+{
+    return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+static bool is_running(int32_t pid, int process_fd)
+{
+    struct pollfd fd = {.fd = process_fd, .events = POLLIN};
+    return kill(pid, 0) == 0 && (process_fd < 0 || poll(&fd, 1, 0) == 0);
+}
+
 /* Time in which nothing was sampled, and when it is next to be so. */
 struct interludes {
     double sum_s, next_s;
@@ -363,14 +394,16 @@ static enum rl_status watch_attached(struct run *run, int32_t pid, double durati
 {
     sigset_t old;
     int signal_fd = open_signals(&old);
+    int process_fd = open_process(pid);
     struct interludes interludes = {.next_s = run->options->interlude_every_s};
     double elapsed_s = 0;
     enum rl_status status = RL_OK;
-    while (status == RL_OK && elapsed_s < duration_s && kill(pid, 0) == 0 &&
+    while (status == RL_OK && elapsed_s < duration_s && is_running(pid, process_fd) &&
            !took_signal(signal_fd, &run->samples)) {
         double left_ms = (duration_s - elapsed_s) * 1e3;
-        struct pollfd fd = {.fd = signal_fd, .events = POLLIN};
-        poll(&fd, 1, left_ms < ROUND_MS ? (int)left_ms + 1 : ROUND_MS);
+        struct pollfd fd[] = {{.fd = signal_fd, .events = POLLIN},
+                              {.fd = process_fd, .events = POLLIN}};
+        poll(fd, sizeof fd / sizeof *fd, left_ms < ROUND_MS ? (int)left_ms + 1 : ROUND_MS);
         status = perf_drain(run->perf, run->collector, false, err);
         if (status == RL_OK)
             status = have_interlude(run, pid, elapsed_s, &interludes, err);
@@ -381,6 +414,8 @@ static enum rl_status watch_attached(struct run *run, int32_t pid, double durati
     run->samples.elapsed_s = elapsed_s - interludes.sum_s;
     if (signal_fd >= 0)
         close(signal_fd);
+    if (process_fd >= 0)
+        close(process_fd);
     sigprocmask(SIG_SETMASK, &old, NULL);
     return status;
 }
@@ -389,7 +424,9 @@ static enum rl_status attach(struct run *run, int32_t pid, double duration_s, st
 {
     pid_t *thread = NULL;
     size_t n_thread = 0;
-    enum rl_status status = list_threads(pid, &thread, &n_thread, err);
+    enum rl_status status = refuse_thread(pid, err);
+    if (status == RL_OK)
+        status = list_threads(pid, &thread, &n_thread, err);
     choose_rate(run, RL_SAMPLE_PERF);
     if (status == RL_OK && kill(pid, 0) != 0 && errno == EPERM)
         status = rl_fail(err, RL_EUNAVAIL,

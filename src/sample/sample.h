@@ -189,7 +189,8 @@ enum rl_status rl_sample_run(const char *const *argv, const char *const *envp,
 /**
  * Sample a running process and its threads for a while (method perf only).
  * @param duration_s  > 0; ends earlier when the process does or on SIGINT.
- * @return as rl_sample_run; RL_ESYS if there is no such process or it is not the caller's.
+ * @return as rl_sample_run; RL_ESYS if there is no such process or it is not the caller's;
+ *         RL_EINVAL if the number is that of a thread other than the first.
  */
 enum rl_status rl_sample_attach(int32_t pid, double duration_s,
                                 const struct rl_sample_options *options, struct rl_samples *ret,

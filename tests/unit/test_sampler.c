@@ -7,11 +7,13 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -372,6 +374,68 @@ static void a_running_process_is_sampled(void **state)
     assert_int_equal(rl_sample_attach(999999999, 1, NULL, &s, &err), RL_ESYS);
 }
 
+/* Its parent, this process, asks for its status only afterwards. */
+static void a_process_has_ended_when_nobody_asked_how(void **state)
+{
+    (void)state;
+    skip_without(RL_SAMPLE_PERF);
+    struct rl_samples s = {0};
+    struct rl_error err = {0};
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        usleep(300000);
+        _exit(0);
+    }
+    enum rl_status status = rl_sample_attach(pid, 60, NULL, &s, &err);
+    waitpid(pid, NULL, 0);
+    if (status != RL_OK)
+        fail_msg("%s", err.text);
+    assert_true(s.elapsed_s < 30);
+    rl_samples_release(&s);
+}
+
+static void *stay(void *lock)
+{
+    pthread_mutex_lock(lock);
+    pthread_mutex_unlock(lock);
+    return NULL;
+}
+
+static int32_t another_thread(void)
+{
+    int32_t found = 0;
+    DIR *dir = opendir("/proc/self/task");
+    assert_non_null(dir);
+    for (struct dirent *e; (e = readdir(dir));) {
+        long tid = strtol(e->d_name, NULL, 10);
+        found = tid > 0 && tid != getpid() ? (int32_t)tid : found;
+    }
+    closedir(dir);
+    return found;
+}
+
+static void a_thread_is_no_process(void **state)
+{
+    (void)state;
+    skip_without(RL_SAMPLE_PERF);
+    struct rl_samples s = {0};
+    struct rl_error err = {0};
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_t thread;
+    char wanted[96];
+    pthread_mutex_lock(&lock);
+    assert_int_equal(pthread_create(&thread, NULL, stay, &lock), 0);
+    int32_t tid = another_thread();
+    enum rl_status status = rl_sample_attach(tid, 0.1, NULL, &s, &err);
+    pthread_mutex_unlock(&lock);
+    pthread_join(thread, NULL);
+    assert_int_equal(status, RL_EINVAL);
+    snprintf(wanted, sizeof wanted, "%d is a thread of process %d: name the process", (int)tid,
+             (int)getpid());
+    assert_string_equal(err.text, wanted);
+}
+
 enum { INTERLUDES = 2, INTERLUDE_US = 150000 };
 
 static bool interlude(void *context)
@@ -465,6 +529,8 @@ int main(void)
         BOTH(sleep_is_not_cut_short),
         cmocka_unit_test(refused_perf_falls_back_and_says_so),
         cmocka_unit_test(a_running_process_is_sampled),
+        cmocka_unit_test(a_process_has_ended_when_nobody_asked_how),
+        cmocka_unit_test(a_thread_is_no_process),
         cmocka_unit_test(the_time_of_interludes_is_in_no_result),
         cmocka_unit_test(what_cannot_run_is_named),
     };
