@@ -129,14 +129,15 @@ static enum rl_status read_bursts(struct session *s, struct rl_error *err)
     RL_TRY(bursts_end(&s->bursts, err));
     if (s->options->count == RL_COUNT_NONE)
         return miss_counts(s, "counting was switched off", err);
-    if (!s->bursts.n) {
+    const struct result_files *results = &s->bursts.results;
+    if (!results->n) {
         const char *why = s->bursts.why[0] ? s->bursts.why : "there was no time for a burst";
         return s->options->count == RL_COUNT_ENGINE
                    ? rl_fail(err, RL_EUNAVAIL, "it could not be counted: %s", why)
                    : miss_counts(s, why, err);
     }
-    const char *file = s->bursts.file;
-    RL_TRY(rl_tally_build(&file, 1, &options, &s->tally, err));
+    RL_TRY(
+        rl_tally_build((const char *const *)results->path, results->n, &options, &s->tally, err));
     s->has_tally = true;
     forget_calls(&s->tally);
     for (size_t i = 0; i < s->tally.n_note; i++)

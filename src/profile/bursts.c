@@ -12,8 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define RESULT_NAME "result"
-
 extern char **environ;
 
 static enum rl_status format_options(const struct bursts *b, char *text, size_t n,
@@ -22,7 +20,7 @@ static enum rl_status format_options(const struct bursts *b, char *text, size_t 
     struct rle_options options;
     rle_options_default(&options);
     options.mode = RLE_MODE_MIX;
-    snprintf(options.output, sizeof options.output, "%s/" RESULT_NAME, b->scratch.path);
+    snprintf(options.output, sizeof options.output, "%s/" RESULT_PREFIX, b->scratch.path);
     if (!rle_options_format(&options, text, n))
         return rl_fail(err, RL_EINVAL, "%s: path too long for the counting engine",
                        b->scratch.path);
@@ -127,18 +125,13 @@ enum rl_status bursts_end(struct bursts *b, struct rl_error *err)
             ;
     b->to = b->from = NULL;
     b->launcher = 0;
-    if (b->n && !b->file &&
-        asprintf(&b->file, "%s/" RESULT_NAME ".%d.0", b->scratch.path, (int)b->pid) < 0) {
-        b->file = NULL;
-        return rl_fail(err, RL_ENOMEM, "out of memory for a file name");
-    }
-    return RL_OK;
+    return b->n && !b->results.n ? result_files_find(b->scratch.path, &b->results, err) : RL_OK;
 }
 
 void bursts_release(struct bursts *b)
 {
     bursts_end(b, NULL);
     rl_scratch_remove(&b->scratch);
-    free(b->file);
+    result_files_release(&b->results);
     *b = (struct bursts){0};
 }

@@ -3,6 +3,7 @@
 #define RL_PROFILE_BURSTS_H
 
 #include "base/scratch.h"
+#include "profile/result_files.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,9 +11,9 @@
 
 /** All-zero is valid: nothing was started. */
 struct bursts {
-    struct rl_scratch scratch; /**< with the result file */
-    char *file;                /**< the result; NULL: there is none yet */
-    pid_t launcher;            /**< 0: not running */
+    struct rl_scratch scratch;   /**< with the result files */
+    struct result_files results; /**< more than one if it became another program */
+    pid_t launcher;              /**< 0: not running */
     pid_t pid;
     FILE *to, *from;
     unsigned n;       /**< bursts that succeeded */
@@ -35,10 +36,10 @@ enum rl_status bursts_start(pid_t pid, const char *engine, const char *launcher,
  * that is not possible, now and later. */
 bool bursts_count(struct bursts *bursts, unsigned burst_ms);
 
-/** No further ones; sets `file` if any succeeded. */
+/** No further ones; finds `results` if any succeeded. */
 enum rl_status bursts_end(struct bursts *bursts, struct rl_error *err);
 
-/** Removes the result file. */
+/** Removes the result files. */
 void bursts_release(struct bursts *bursts);
 
 #endif

@@ -30,4 +30,7 @@ bool attach(pid_t pid, const struct attach_options *options, char *why);
  */
 bool detach(pid_t pid, const struct image *image, char *why);
 
+/** Is the engine that was in the process no longer so? It replaced its program, by exec. */
+bool engine_went_with_program(pid_t pid, const struct image *image);
+
 #endif

@@ -141,3 +141,11 @@ bool detach(pid_t pid, const struct image *image, char *why)
     memcpy(why, t.why, REASON_BYTES);
     return done;
 }
+
+bool engine_went_with_program(pid_t pid, const struct image *image)
+{
+    struct target t;
+    bool is_gone = target_open(&t, pid, image) && !t.base;
+    target_close(&t);
+    return is_gone;
+}

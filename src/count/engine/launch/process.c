@@ -147,19 +147,34 @@ static uint64_t now_ns(clockid_t clock)
     return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-uint64_t process_start_ns(pid_t pid)
+/* A number of /proc/PID/stat, counted from 1. @return 0 if it cannot be read. */
+static uint64_t stat_number(pid_t pid, int field)
 {
-    enum { FIELDS_BETWEEN = 20 }; /* the name, in parentheses, is the second field; this the 22nd */
+    enum { STATE = 3 }; /* the name before it, in parentheses, may hold blanks */
     char text[LINE_BYTES];
     if (read_proc(pid, "stat", text, sizeof(text)) <= 0)
-        return now_ns(CLOCK_MONOTONIC);
+        return 0;
     const char *at = strrchr(text, ')');
-    for (int i = 0; at && i < FIELDS_BETWEEN; i++)
+    for (int i = STATE - 1; at && i < field; i++)
         at = strchr(at + 1, ' ');
-    uint64_t ticks = at ? strtoull(at, NULL, 10) : 0;
+    return at ? strtoull(at, NULL, 10) : 0;
+}
+
+uint64_t process_start_ns(pid_t pid)
+{
+    enum { START_TIME = 22 };
+    uint64_t ticks = stat_number(pid, START_TIME);
+    if (!ticks)
+        return now_ns(CLOCK_MONOTONIC);
     uint64_t since_boot = ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
     uint64_t slept = now_ns(CLOCK_BOOTTIME) - now_ns(CLOCK_MONOTONIC);
     return since_boot > slept ? since_boot - slept : 0;
+}
+
+uint64_t process_stack_start(pid_t pid)
+{
+    enum { START_STACK = 28 };
+    return stat_number(pid, START_STACK);
 }
 
 size_t process_arguments(pid_t pid, char *to, size_t size)

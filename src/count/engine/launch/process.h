@@ -31,6 +31,10 @@ bool process_waits_at(pid_t pid, pid_t tid, uint64_t address);
 /** When it was started, by CLOCK_MONOTONIC. */
 uint64_t process_start_ns(pid_t pid);
 
+/** Where its first stack begins, which is another place with every exec (but where addresses are
+ * not randomised). 0: not known. */
+uint64_t process_stack_start(pid_t pid);
+
 /** Its arguments, each with a terminator. @return bytes. */
 size_t process_arguments(pid_t pid, char *to, size_t size);
 
