@@ -131,7 +131,8 @@ enum rl_status rl_sampling_init(struct rl_sampling *sampling,
     if (!s.full) {
         s.n_fixed = options->n_fixed;
         s.n_rotating = options->n_rotating;
-        s.n_kept = options->n_lasting < options->n_fixed && has_parts(&s) ? options->n_lasting : 0;
+        s.n_least = options->n_lasting < options->n_fixed && has_parts(&s) ? options->n_lasting : 0;
+        s.n_kept = s.n_least;
         s.widens = options->widen && s.n_kept > 0;
         s.n_lasting = s.widens ? most_lasting(&s) : s.n_kept;
         s.random = options->seed;
@@ -594,6 +595,11 @@ bool rl_sampling_is_due(const struct rl_sampling *sampling)
 uint32_t rl_sampling_followed(const struct rl_sampling *sampling)
 {
     return sampling->thinned ? n_fixed_in(sampling, sampling->stage) : sampling->classes;
+}
+
+bool rl_sampling_widened(const struct rl_sampling *sampling)
+{
+    return sampling->prolonged || sampling->n_kept > sampling->n_least;
 }
 
 static const struct rl_cache_flow *boundary(const struct rl_sampling *s,

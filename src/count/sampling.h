@@ -73,6 +73,7 @@ struct rl_sampling {
     uint32_t n_fixed;
     uint32_t n_rotating;
     uint32_t n_lasting; /**< at most so many; 0: no second stage */
+    uint32_t n_least;   /**< so many were asked for */
     uint32_t n_kept;    /**< so many do stay; fewer than n_lasting unless widened */
     bool widens;        /**< rl_sampling_decide may change n_kept */
     bool prolonged;     /**< it has put off the second stage */
@@ -155,6 +156,9 @@ void rl_sampling_decide(struct rl_sampling *sampling, const struct rl_cache_flow
 
 /** How many classes are followed at all levels at present; all of them in the exact phase. */
 uint32_t rl_sampling_followed(const struct rl_sampling *sampling);
+
+/** Whether that is more than was asked for, by rl_sampling_decide. */
+bool rl_sampling_widened(const struct rl_sampling *sampling);
 
 /** Apply a change to one core of a model. */
 void rl_sampling_apply(const struct rl_sampling *sampling, struct rl_cache *cache, uint32_t core,

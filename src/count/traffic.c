@@ -667,7 +667,9 @@ void rl_traffic_summarise(const struct rl_simulation *traffic,
 {
     struct rl_traffic_summary summary = {.channel = traffic->totals,
                                          .records = traffic->records,
-                                         .classes = rl_sampling_followed(&traffic->sampling),
+                                         .followed = rl_sampling_followed(&traffic->sampling),
+                                         .classes = traffic->sampling.classes,
+                                         .widened = rl_sampling_widened(&traffic->sampling),
                                          .sampled = traffic->sampling.thinned};
     for (uint32_t w = 0; w < traffic->options.n_workers; w++) {
         summary.malformed += traffic->worker[w].malformed;

@@ -80,7 +80,9 @@ struct rl_traffic_summary {
     uint64_t malformed;               /**< records that named no site */
     uint64_t forgotten;               /**< as rl_cache_forgotten */
     bool sampled;                     /**< some accesses were not followed */
-    uint32_t classes; /**< of RL_SAMPLING_CLASSES followed at all levels at the end */
+    uint32_t followed;                /**< classes of lines followed at all levels at the end … */
+    uint32_t classes;                 /**< … of so many */
+    bool widened;                     /**< as rl_sampling_widened */
 };
 
 /** Valid after rl_traffic_stop. */

@@ -115,9 +115,12 @@ struct rl_tally_traffic {
     void (*add)(const void *model, struct rl_cache_flow *sum, const struct rl_cache_flow *account);
     void (*estimate)(const void *model, const struct rl_cache_flow *account, uint32_t level,
                      struct rl_traffic_value *ret_value);
-    bool sampled;    /**< only part of the accesses was followed */
-    uint64_t lost;   /**< records that nobody read in time */
-    uint64_t missed; /**< places in the code whose accesses were not traced */
+    bool sampled;        /**< only part of the accesses was followed: … */
+    uint32_t n_followed; /**< … so many classes of lines at all levels, at the end, … */
+    uint32_t n_classes;  /**< … of so many */
+    bool widened;        /**< more than asked for, as they are unlike each other */
+    uint64_t lost;       /**< records that nobody read in time */
+    uint64_t missed;     /**< places in the code whose accesses were not traced */
 };
 
 /**

@@ -196,11 +196,16 @@ static enum rl_status fill_all(struct rl_tally *tally, const struct accounts *a,
 static enum rl_status note_quality(struct rl_tally *tally, const struct rl_tally_traffic *traffic,
                                    struct rl_error *err)
 {
-    RL_TRY(tally_note(tally, err,
-                      traffic->sampled
-                          ? "traffic beyond L1 is from a cache model that followed part of the "
-                            "lines; its error is from their disagreement"
-                          : "traffic beyond L1 is from a cache model that followed every access"));
+    if (traffic->sampled)
+        RL_TRY(tally_note(
+            tally, err,
+            "traffic beyond L1 is from a cache model that followed part of the lines, "
+            "in the end %u of %u classes%s; its error is from their disagreement",
+            traffic->n_followed, traffic->n_classes,
+            traffic->widened ? " (more than usual, as they are unlike each other)" : ""));
+    else
+        RL_TRY(tally_note(tally, err,
+                          "traffic beyond L1 is from a cache model that followed every access"));
     if (traffic->lost)
         RL_TRY(tally_note(tally, err, "%" PRIu64 " accesses were lost before they were simulated",
                           traffic->lost));
@@ -251,6 +256,9 @@ void rl_tally_traffic_of(const struct rl_simulation *simulation, uint32_t n_leve
                                      .add = add_simulated,
                                      .estimate = estimate_simulated,
                                      .sampled = summary.sampled,
+                                     .n_followed = summary.followed,
+                                     .n_classes = summary.classes,
+                                     .widened = summary.widened,
                                      .lost = summary.channel.lost,
                                      .missed = summary.channel.skipped + summary.channel.overflow};
     ret->row = rl_traffic_rows(simulation, &ret->n_row);

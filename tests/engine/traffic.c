@@ -332,7 +332,7 @@ int main(int argc, char **argv)
            "\nprocesses %u\nthreads %u\nsampled %d\nclasses %u\nmalformed %" PRIu64
            "\nunfinished %u\n",
            summary.records, summary.channel.lost, summary.channel.skipped, summary.channel.waits,
-           summary.channel.processes, summary.channel.threads, summary.sampled, summary.classes,
+           summary.channel.processes, summary.channel.threads, summary.sampled, summary.followed,
            summary.malformed, n_unfinished);
     printf("wall %.3f\nmodel-cpu %.3f\nprogram-cpu %.3f\n", wall_s,
            seconds(own.ru_utime) + seconds(own.ru_stime),

@@ -470,11 +470,13 @@ static void more_classes_stay_where_they_are_unlike_each_other(void **state)
     assert_int_equal(rl_sampling_init(&sampling, &machine, &options, NULL), RL_OK);
     decide(&sampling, (uint64_t[]){10000, 10010, 9990, 10000});
     assert_int_equal(rl_sampling_followed(&sampling), 1);
+    assert_false(rl_sampling_widened(&sampling));
     /* Standard deviation 4.0 % of the mean, times Student's 3.18: one may be off by 12.7 %, two
      * together by 9.0 %. */
     assert_int_equal(rl_sampling_init(&sampling, &machine, &options, NULL), RL_OK);
     decide(&sampling, (uint64_t[]){9654, 10346, 9654, 10346});
     assert_int_equal(rl_sampling_followed(&sampling), 2);
+    assert_true(rl_sampling_widened(&sampling));
     assert_int_equal(__builtin_popcountll(rl_sampling_wanted(&sampling)), 2);
     options.widen = false;
     assert_int_equal(rl_sampling_init(&sampling, &machine, &options, NULL), RL_OK);
@@ -492,10 +494,12 @@ static void the_first_stage_goes_on_while_no_fewer_classes_would_do(void **state
     for (int i = 0; i < 3; i++) {
         decide(&sampling, (uint64_t[]){5000, 15000, 9000, 11000});
         assert_int_equal(rl_sampling_followed(&sampling), 4);
+        assert_true(rl_sampling_widened(&sampling));
         assert_int_equal(__builtin_popcountll(rl_sampling_wanted(&sampling)), 4 + 2 + 1);
     }
     decide(&sampling, (uint64_t[]){100000, 100100, 99900, 100000});
     assert_int_equal(rl_sampling_followed(&sampling), 1);
+    assert_false(rl_sampling_widened(&sampling));
     /* Next to nothing moves: that is no reason. */
     assert_int_equal(rl_sampling_init(&sampling, &machine, &options, NULL), RL_OK);
     decide(&sampling, (uint64_t[]){5, 15, 9, 11});

@@ -54,6 +54,9 @@ static void simulated_traffic_goes_to_the_code_that_caused_it(void **state)
                                              .add = add_flows,
                                              .estimate = estimate_flows,
                                              .sampled = true,
+                                             .n_followed = 4,
+                                             .n_classes = 64,
+                                             .widened = true,
                                              .missed = 3};
     kernel_image(f, &image);
     kernel_counters(CALLS, counters);
@@ -70,6 +73,7 @@ static void simulated_traffic_goes_to_the_code_that_caused_it(void **state)
     const struct rl_traffic *dram = rl_kernel_find_traffic(&tally.unit[2].kernel, "DRAM");
     assert_true(dram->bytes.spread > 0.049 && dram->bytes.spread < 0.051);
     assert_int_equal(tally.n_note, 2);
+    assert_non_null(strstr(tally.note[0], "4 of 64 classes (more than usual"));
     rl_tally_release(&tally);
 }
 
