@@ -9,6 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* No count, rate or time of a machine, nor its inverse, comes near. */
+#define GREATEST_VALUE 1e30
+#define LEAST_VALUE    1e-30
+
 enum rl_status fail_at(const struct place *place, const char *key, const char *message,
                        struct rl_error *err)
 {
@@ -52,6 +56,12 @@ static enum rl_status read_unsigned(const json_t *json, uint64_t max, uint64_t *
     return RL_OK;
 }
 
+/* Sums, ratios and squares of such numbers are finite, and none becomes zero. */
+static bool is_conceivable(double x)
+{
+    return x == 0 || (x > LEAST_VALUE && x < GREATEST_VALUE);
+}
+
 static enum rl_status read_value(const json_t *json, struct rl_value *ret_value,
                                  const struct field *f, const struct place *place,
                                  struct rl_error *err)
@@ -63,6 +73,8 @@ static enum rl_status read_value(const json_t *json, struct rl_value *ret_value,
         return fail_at(place, f->key, "must be {\"value\": number, \"source\": word}", err);
     if (json_number_value(value) < 0 || (spread && json_number_value(spread) < 0))
         return fail_at(place, f->key, "must not be negative", err);
+    if (!is_conceivable(json_number_value(value)) || json_number_value(spread) > GREATEST_VALUE)
+        return fail_at(place, f->key, "is beyond anything that could be measured", err);
     enum rl_source known = rl_source_from_name(json_string_value(source));
     if (known == RL_SOURCE_NONE)
         return fail_at(place, f->key, "names a source that is not known", err);
