@@ -136,13 +136,13 @@ static void a_function_has_its_name_bounds_and_line(void **state)
 static void an_exported_function_is_found_by_name(void **state)
 {
     struct self *self = *state;
-    struct rl_symbols *symbols = new_symbols(self);
     struct rl_symbol_module *module;
     struct rl_symbol_export export[4];
     Dl_info info;
     void *function = dlsym(RTLD_DEFAULT, "qsort");
     if (!dladdr(function, &info) || !strstr(info.dli_fname, "libc"))
         skip();
+    struct rl_symbols *symbols = new_symbols(self);
     assert_int_equal(rl_symbols_open(symbols, info.dli_fname, NULL, 0, &module, NULL), RL_OK);
     assert_int_equal(rl_symbol_find_exports(module, "qsort", export, 4), 1);
     uint64_t at = (uint64_t)((const char *)function - (const char *)info.dli_fbase);
