@@ -286,8 +286,8 @@ static enum rl_status run(const char *const *argv, const char *const *envp,
     RL_TRY(result_files_find(c->scratch.path, &c->results, err));
     if (!c->results.n)
         return rl_fail(err, RL_EUNAVAIL,
-                       "the program could not be counted: it may be set-user-ID, or memory to run "
-                       "its code in was refused");
+                       "the program could not be counted: it may be set-user-ID or a 32-bit one, "
+                       "or memory to run its code in was refused");
     return RL_OK;
 }
 
@@ -297,9 +297,12 @@ enum rl_status counting_run(const char *const *argv, const char *const *envp,
 {
     struct counting c = {0};
     RL_TRY(counting_probe(options->engine, err));
-    RL_TRY(rl_scratch_make(options->scratch_dir, &c.scratch, err));
+    struct rl_error why = {0};
+    enum rl_status status = rl_scratch_make(options->scratch_dir, &c.scratch, &why);
+    if (status != RL_OK) /* nothing to do with the program: its time stays known */
+        return rl_fail(err, status == RL_ENOMEM ? status : RL_EUNAVAIL, "%s", why.text);
     try_traffic(&c, options);
-    enum rl_status status = run(argv, envp, options, &c, err);
+    status = run(argv, envp, options, &c, err);
     if (status != RL_OK) {
         counting_release(&c);
         return status;
