@@ -9,6 +9,9 @@ folder=$(dirname "$0")/../bench
 [ $# -gt 0 ] || set -- $(cd "$folder" && echo *.sh | sed 's/\.sh//g')
 echo "$# comparisons: $*; likwid takes 3 minutes, sampling 2, slowdown 15"
 for comparison in "$@"; do
+    [ -x "$folder/$comparison.sh" ] || { echo "bench: no comparison '$comparison'" >&2; exit 2; }
     echo "== $comparison"
-    "$folder/$comparison.sh" "$program" "${BENCH_ROUNDS:-3}"
+    status=0
+    "$folder/$comparison.sh" "$program" "${BENCH_ROUNDS:-3}" || status=$?
+    [ $status -eq 0 ] || [ $status -eq 77 ] || exit $status # 77: skipped, as in tests
 done
