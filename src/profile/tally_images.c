@@ -58,13 +58,28 @@ static bool is_program_file(const char *path)
     return is_it;
 }
 
+/* Without what the kernel adds where the file was replaced since. */
+static size_t path_length(const char *path)
+{
+    static const char removed[] = " (deleted)";
+    size_t n = strlen(path), tail = sizeof removed - 1;
+    return n > tail && !strcmp(path + n - tail, removed) ? n - tail : n;
+}
+
+static bool is_called(const char *path, const char *name)
+{
+    const char *base = rl_base_name(path);
+    size_t n = path_length(base);
+    return n == strlen(name) && !strncmp(base, name, n);
+}
+
 /* The mapped file that is called like the process, else the one that is no library: sh may be
  * dash. The name it was called by is the last resort. */
 static const char *program_of(const struct rl_result *result)
 {
     const char *name = rl_base_name(result->arguments);
     for (size_t i = 0; i < result->n_modules; i++)
-        if (!strcmp(rl_base_name(result->modules[i].path), name))
+        if (is_called(result->modules[i].path, name))
             return result->modules[i].path;
     for (size_t i = 0; i < result->n_modules; i++)
         if (!result->modules[i].is_generated && is_program_file(result->modules[i].path))
@@ -93,7 +108,12 @@ enum rl_status tally_images_find(struct rl_tally *tally, struct code *code, stru
     if (!code->image)
         return no_memory(err);
     for (size_t i = 0; i < code->n_result; i++) {
-        RL_TRY(need_image(tally, program_of(&code->result[i]), &code->image[i], err));
+        const char *path = program_of(&code->result[i]);
+        char *copy = strndup(path, path_length(path));
+        enum rl_status status =
+            copy ? need_image(tally, copy, &code->image[i], err) : no_memory(err);
+        free(copy);
+        RL_TRY(status);
         tally->image[code->image[i]].n_process++;
     }
     return RL_OK;

@@ -340,6 +340,18 @@ static bool unmap(struct space *space, uint64_t start, uint64_t end)
     return true;
 }
 
+/* A program whose file was replaced since, as by building it again, is still called what it was. */
+static enum rl_status name_program(struct rl_sample_process *process, const char *path,
+                                   struct rl_error *err)
+{
+    static const char removed[] = " (deleted)";
+    RL_TRY(rl_string_set(&process->command, path, err));
+    size_t n = strlen(path), tail = sizeof removed - 1;
+    if (n > tail && !strcmp(path + n - tail, removed))
+        process->command[n - tail] = '\0';
+    return RL_OK;
+}
+
 enum rl_status collect_mmap(struct collector *c, int32_t pid, const struct collect_map *map,
                             struct rl_error *err)
 {
@@ -360,7 +372,7 @@ enum rl_status collect_mmap(struct collector *c, int32_t pid, const struct colle
     /* The main program's first file is what was executed: a better name than the short one. */
     struct rl_sample_process *process = &c->out->process[space->process];
     if (space->n_map == 1 && key.kind == RL_SAMPLE_FILE && process->was_execed)
-        RL_TRY(rl_string_set(&process->command, map->path, err));
+        RL_TRY(name_program(process, map->path, err));
     return RL_OK;
 }
 

@@ -185,6 +185,23 @@ static void a_maps_file_of_anything_is_survived(void **state)
     rl_samples_release(&s);
 }
 
+/* Its code must not be looked for in what lies there now; it goes by the whole line. */
+static void a_program_whose_file_was_replaced_keeps_its_name(void **state)
+{
+    (void)state;
+    struct rl_samples s = {0};
+    struct collector *c;
+    ok(collector_new(&s, MS, 0, &c, &err));
+    ok(collect_process(c, 100, 1, 0, &err));
+    ok(collect_exec(c, 100, 0, "process", &err));
+    ok(collect_maps_text(c, 100, "1000-2000 r-xp 0 08:01 5 /bin/a (deleted)\n", &err));
+    ok(collect_sample(c, 100, 100, 0x1010, MS, MS, &err));
+    assert_string_equal(s.process[0].command, "/bin/a");
+    assert_string_equal(s.module[last(&s)->module].path, "/bin/a (deleted)");
+    ok(collector_finish(c, 4 * MS, &err));
+    rl_samples_release(&s);
+}
+
 /* The time line */
 
 static void a_long_run_keeps_a_part_of_its_time_line(void **state)
@@ -274,6 +291,7 @@ int main(void)
         cmocka_unit_test(a_fork_inherits_and_an_exec_forgets),
         cmocka_unit_test(code_of_no_file_keeps_its_address),
         cmocka_unit_test(a_maps_file_of_anything_is_survived),
+        cmocka_unit_test(a_program_whose_file_was_replaced_keeps_its_name),
         cmocka_unit_test(a_long_run_keeps_a_part_of_its_time_line),
         cmocka_unit_test(threads_at_work_in_turns_are_one),
         cmocka_unit_test(build_ids_are_found_behind_other_notes),

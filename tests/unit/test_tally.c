@@ -336,7 +336,8 @@ static void set_arguments(struct result_image *image, const char *name)
     header->argv_bytes = (uint32_t)strlen(name) + 1;
 }
 
-/* Two processes run one program, a third another: one is called by its file's name, the other is
+/* Two processes run one program, of which the file was replaced before the second was counted; a
+ * third another: one is called by its file's name, the other is
  * not, and is known by that only. */
 static void counts_are_summed_by_program(void **state)
 {
@@ -344,6 +345,8 @@ static void counts_are_summed_by_program(void **state)
     static struct result_image image;
     struct rl_tally tally;
     struct rl_error err = {0};
+    static const char *const program[] = {"/nowhere/bin/solver", "/nowhere/bin/solver (deleted)",
+                                          "/nowhere/bin/other"};
     char paths[3][96];
     const char *path[3];
     uint64_t counters[8];
@@ -353,8 +356,7 @@ static void counts_are_summed_by_program(void **state)
         image_header(&image)->pid = 100 + i;
         set_arguments(&image, i < 2 ? "./solver" : "viewer");
         image_module(&image, "/nowhere/lib.so", 0x900000, 1u << 20, 0);
-        image_module(&image, i < 2 ? "/nowhere/bin/solver" : "/nowhere/bin/other", 0x400000,
-                     1u << 20, 0);
+        image_module(&image, program[i], 0x400000, 1u << 20, 0);
         add_kernel(&image, 1, 0x401000);
         image_counters(&image, 0, 0, counters, 8);
         snprintf(paths[i], sizeof paths[i], "%s.%d", f->path, i);
