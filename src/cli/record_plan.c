@@ -199,15 +199,29 @@ static enum rl_status join_names(struct record_options *o, struct rl_error *err)
     return RL_OK;
 }
 
+/* What only a program that is started here can be asked for. */
+static enum rl_status check_pid(const struct record_options *o, struct rl_error *err)
+{
+    if (o->only.n)
+        return rl_fail(err, RL_EINVAL,
+                       "--only and --pid: regions of a running process are not seen");
+    if (o->single_pass || o->repeats > 1)
+        return rl_fail(err, RL_EINVAL, "%s and --pid: a running process is not run again",
+                       o->single_pass ? "--single-pass" : "--repeat");
+    if (strcmp(o->sampling, "auto") != 0 && strcmp(o->sampling, "perf") != 0)
+        return rl_fail(err, RL_EINVAL, "--sampling %s and --pid: only perf samples what runs",
+                       o->sampling);
+    return RL_OK;
+}
+
 enum rl_status record_check_words(struct record_options *options, struct rl_error *err)
 {
     struct rl_profile_options ignored;
     RL_TRY(join_names(options, err));
     if (options->follow && options->no_follow)
         return rl_fail(err, RL_EINVAL, "--follow-children and --no-follow-children");
-    if (options->only.n && options->pid)
-        return rl_fail(err, RL_EINVAL,
-                       "--only and --pid: regions of a running process are not seen");
+    if (options->pid)
+        RL_TRY(check_pid(options, err));
     if (options->event.n && (options->pid || options->single_pass))
         return rl_fail(err, RL_EINVAL, "--event counts in a run of its own: not with %s",
                        options->pid ? "--pid" : "--single-pass");
