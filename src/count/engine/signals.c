@@ -32,6 +32,12 @@ static bool has_handler(const struct rle_thread *thread, int signal)
     return thread->actions->of[signal].handler > RLE_SIG_IGN;
 }
 
+/* The engine has a handler for faults even where the program ignores them. */
+static bool is_ignored(const struct rle_thread *thread, int signal)
+{
+    return thread->actions->of[signal].handler == RLE_SIG_IGN;
+}
+
 static bool is_own(int signal)
 {
     return (RLE_OWN_SIGNALS & RLE_SIGNAL_BIT(signal)) != 0;
@@ -474,6 +480,8 @@ int rle_signal(int signal, uint8_t *info, struct rle_ucontext *uc)
         return kicked(thread, info, uc);
     if (signal == SIGTRAP && thread->stepping)
         return stepped(thread, uc);
+    if (is_ignored(thread, signal) && !is_synchronous(signal, info))
+        return GO_BACK; /* by the kernel's frame, which holds the vector state */
     const struct rle_arena *arena = rle_arena_of(pc);
     if (arena)
         return in_cache(thread, arena, signal, info, uc);
