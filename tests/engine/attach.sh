@@ -207,19 +207,22 @@ bursts() {
 }
 
 launcher_killed() {
-    start 6 eintr
-    for delay in 01 03 05 08 12 02 04 06 10 20 15 07; do
+    start 14 eintr
+    for delay in 01 03 05 08 02 06 20 15; do
         yes 5 | "$launcher" --bursts "$engine" "mode=mix,output=$work/r" $pid > "$work/answers" &
         killed=$!
         sleep 0.$delay
         kill -KILL $killed
         wait $killed 2> /dev/null
     done
-    # what is left of the last one took it out of the engine
-    sleep 1.5
+    # what is left of the last one takes it out of the engine
     [ -e "$work/r.$pid.0" ] || complain "it was never attached to"
     for file in "$work/r.$pid".*; do
-        count "$file"
+        tries=0
+        while count "$file" && [ "$(value state)" != 4 ] && [ $tries -lt 100 ]; do
+            sleep 0.1
+            tries=$((tries + 1))
+        done
         expect "state 4"
     done
     echo 5 | "$launcher" --bursts "$engine" "mode=mix,output=$work/r" $pid > "$work/answers"

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,10 +22,10 @@ static uint64_t now_ns(void)
 }
 
 /* For so long, or until whoever asked for it is gone. */
-static void wait_for(int ms)
+static void wait_for(int ms, int owner)
 {
-    struct pollfd output = {.fd = STDOUT_FILENO}; /* POLLERR: nobody reads */
-    poll(&output, 1, ms);
+    struct pollfd gone[] = {{.fd = STDOUT_FILENO}, {.fd = owner}}; /* errors and hang-ups only */
+    poll(gone, sizeof(gone) / sizeof(gone[0]), ms);
 }
 
 /* Who replaces the program just now is tried again. */
@@ -40,13 +41,19 @@ static bool attach_to_whatever_runs(pid_t pid, const struct attach_options *opti
     return done;
 }
 
-static void burst(pid_t pid, const struct attach_options *options, int ms)
+static bool is_gone(int owner)
+{
+    struct pollfd gone = {.fd = owner};
+    return poll(&gone, 1, 0) > 0;
+}
+
+static void burst(pid_t pid, const struct attach_options *options, int ms, int owner)
 {
     char why[REASON_BYTES];
     bool done = attach_to_whatever_runs(pid, options, why);
     uint64_t begin_ns = now_ns();
     if (done) {
-        wait_for(ms);
+        wait_for(ms, owner);
         uint64_t end_ns = now_ns();
         done = detach(pid, options->image, why) || engine_went_with_program(pid, options->image);
         if (done)
@@ -55,31 +62,6 @@ static void burst(pid_t pid, const struct attach_options *options, int ms)
     if (!done)
         printf("failed %s\n", why);
     fflush(stdout);
-}
-
-/* Should this process be killed in the midst of a burst, another one lets the program leave the
- * engine. It hears of it by the end of a pipe that nobody else holds, and ends in any case. */
-static int start_guardian(pid_t pid, const struct attach_options *options)
-{
-    enum { READ, WRITE };
-    int alive[2];
-    char why[REASON_BYTES], word;
-    if (pipe2(alive, O_CLOEXEC) != 0)
-        return -1;
-    if (fork() != 0) {
-        close(alive[READ]);
-        return alive[WRITE];
-    }
-    close(alive[WRITE]);
-    close(STDIN_FILENO);
-    close(STDOUT_FILENO);
-    setsid();
-    ssize_t n;
-    while ((n = read(alive[READ], &word, 1)) < 0 && errno == EINTR)
-        ;
-    if (n == 0) /* no word that all is well */
-        detach(pid, options->image, why);
-    _exit(EXIT_SUCCESS);
 }
 
 /* Whoever interrupts its owner from the terminal must not end it in the midst of a burst: it ends
@@ -91,16 +73,39 @@ static void ignore_signals(void)
         signal(from_terminal[i], SIG_IGN);
 }
 
-int bursts(pid_t pid, const struct attach_options *options)
+/* @param owner  hangs up when the process that was asked for bursts is gone. */
+static void serve(pid_t pid, const struct attach_options *options, int owner)
 {
     char line[LINE_BYTES];
-    ignore_signals();
-    int guardian = start_guardian(pid, options);
-    while (fgets(line, sizeof(line), stdin)) {
+    while (!is_gone(owner) && fgets(line, sizeof(line), stdin)) {
         long ms = strtol(line, NULL, 10);
-        burst(pid, options, ms > 0 && ms < BURST_MS_MAX ? (int)ms : 1);
+        burst(pid, options, ms > 0 && ms < BURST_MS_MAX ? (int)ms : 1, owner);
     }
-    if (guardian >= 0 && write(guardian, "w", 1) < 0)
-        return EXIT_FAILURE; /* it was killed; nothing needs it any more */
-    return EXIT_SUCCESS;
+}
+
+/* A tracer that is killed leaves threads with borrowed registers. So a child traces, in a session
+ * of its own, which no signal to this process or its group reaches, and takes the program out of
+ * the engine when this process is gone. */
+int bursts(pid_t pid, const struct attach_options *options)
+{
+    enum { READ, WRITE };
+    int owner[2], status = 0;
+    ignore_signals();
+    if (pipe2(owner, O_CLOEXEC) != 0)
+        return EXIT_FAILURE;
+    pid_t tracer = fork();
+    if (tracer < 0)
+        return EXIT_FAILURE;
+    if (tracer == 0) {
+        close(owner[WRITE]);
+        setsid();
+        serve(pid, options, owner[READ]);
+        exit(EXIT_SUCCESS);
+    }
+    close(owner[READ]);
+    close(STDIN_FILENO); /* the child's alone, so that it is seen to end */
+    close(STDOUT_FILENO);
+    while (waitpid(tracer, &status, 0) < 0 && errno == EINTR)
+        ;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE;
 }
