@@ -45,7 +45,8 @@ struct thread {
     int32_t pid, tid;
     uint64_t cpu_ns;      /**< at the last sample */
     uint64_t tick_cpu_ns; /**< at the last signal */
-    uint64_t phase_ns;    /**< the wall timer expires at this time and every period later */
+    uint64_t due_ns;      /**< when the wall timer expires */
+    uint64_t random;      /**< state of the generator of intervals */
     unsigned idle_ticks;
     unsigned n_ticks, n_late; /**< until the trial is over */
     struct timer_chunk *chunk;
@@ -70,24 +71,33 @@ static uint64_t cpu_time_ns(void)
     return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-static void set_timer(timer_t timer, int flags, uint64_t first_ns, uint64_t then_ns)
+static void set_timer(timer_t timer, int flags, uint64_t first_ns)
 {
     struct itimerspec when = {
         .it_value = {(time_t)(first_ns / NS_PER_S), (long)(first_ns % NS_PER_S)},
-        .it_interval = {(time_t)(then_ns / NS_PER_S), (long)(then_ns % NS_PER_S)},
     };
     timer_settime(timer, flags, &when, NULL);
 }
 
-static void start_wall(struct thread *t)
+/* From half a period to one and a half: a program that repeats itself once or so a period must not
+ * be found at the same few places again and again. */
+static uint64_t next_interval_ns(struct thread *t)
 {
-    t->phase_ns = log_now_ns() + period_ns;
-    set_timer(t->wall, TIMER_ABSTIME, t->phase_ns, period_ns);
+    t->random ^= t->random << 13; /* Marsaglia's xorshift64 */
+    t->random ^= t->random >> 7;
+    t->random ^= t->random << 17;
+    return period_ns / 2 + t->random % period_ns;
 }
 
-static bool is_late(struct thread *t, uint64_t now_ns, int overrun)
+static void start_wall(struct thread *t)
 {
-    bool late = overrun > 0 || (now_ns - t->phase_ns) % period_ns > period_ns / LATE_PART;
+    t->due_ns = log_now_ns() + next_interval_ns(t);
+    set_timer(t->wall, TIMER_ABSTIME, t->due_ns);
+}
+
+static bool is_late(struct thread *t, uint64_t now_ns)
+{
+    bool late = now_ns > t->due_ns + period_ns / LATE_PART;
     if (t->n_ticks < TRIAL) {
         t->n_ticks++;
         t->n_late += late;
@@ -117,18 +127,17 @@ static bool have_room(struct thread *t)
     return true;
 }
 
-/* Rest the wall timer of a thread that does not run; wake it when it runs again. */
+/* Set the wall timer anew; rest that of a thread that does not run, and wake it when it runs again.
+ */
 static void follow_activity(struct thread *t, uint64_t used_ns, bool is_cpu_timer)
 {
-    if (is_cpu_timer) {
+    if (is_cpu_timer || used_ns * IDLE_PART >= period_ns)
         t->idle_ticks = 0;
-        start_wall(t);
-    } else if (used_ns * IDLE_PART >= period_ns) {
-        t->idle_ticks = 0;
-    } else if (++t->idle_ticks >= IDLE_TICKS && t->has_cpu) {
-        set_timer(t->wall, 0, 0, 0);
-        set_timer(t->cpu, 0, 1, 0);
+    else if (++t->idle_ticks >= IDLE_TICKS && t->has_cpu) {
+        set_timer(t->cpu, 0, 1);
+        return;
     }
+    start_wall(t);
 }
 
 static uint64_t instruction_pointer(const void *context)
@@ -166,7 +175,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
         bool is_cpu_timer = info->si_value.sival_ptr == &t->cpu;
         uint64_t now_ns = log_now_ns();
         uint64_t cpu_ns = cpu_time_ns();
-        if (!is_cpu_timer && !is_late(t, now_ns, info->si_overrun))
+        if (!is_cpu_timer && !is_late(t, now_ns))
             take_sample(t, instruction_pointer(context), cpu_ns);
         follow_activity(t, cpu_ns - t->tick_cpu_ns, is_cpu_timer);
         t->tick_cpu_ns = cpu_ns;
@@ -193,6 +202,7 @@ void timer_thread_begin(void)
     t->pid = (int32_t)getpid();
     t->tid = (int32_t)syscall(SYS_gettid);
     t->cpu_ns = t->tick_cpu_ns = cpu_time_ns();
+    t->random = log_now_ns() | 1;
     self = t;
     pthread_setspecific(key, t);
     t->has_wall = make_timer(CLOCK_MONOTONIC, t->tid, &t->wall);

@@ -9,6 +9,7 @@ look() { rm -f seen; roofline record -q --traffic none "$@" -o p.json -- sh look
 look
 library=$(ldd "$PROGRAM" | sed -n 's/.* => \(\/[^ ]*libjansson[^ ]*\) .*/\1/p' | head -1)
 test -n "$library" || exit 0
+ldd "$PROGRAM" | grep -q libasan && { echo "the sanitizer must be loaded first"; exit 77; }
 LD_PRELOAD=$library
 export LD_PRELOAD
 look | sed "s|$library|LIBRARY|"
