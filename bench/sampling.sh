@@ -45,8 +45,11 @@ truth() {
     awk -F'[":, ]+' -v m="$1" -v t="$2" '
         FNR == NR { split($0, w, " "); is[w[1]] += w[4]; all += w[4]; next }
         $2 == "name" && $3 ~ /^(alpha|beta|gamma_?)$/ { name = $3; sub(/_$/, "", name) }
-        $2 == "time_s" { want = name }
-        want != "" && $2 == "value" { seen[want] += $3; sum += $3; want = name = "" }
+        $2 == "time_s" || $2 == "threads" { want = name; what = $2 }
+        want != "" && $2 == "value" && what == "time_s" { time = $3; want = "" }
+        want != "" && $2 == "value" && what == "threads" { # time is elapsed time, shared by so many threads
+            seen[want] += time * $3; sum += time * $3; want = name = ""
+        }
         END {
             for (f in is) { d = 100 * (seen[f] / sum - is[f] / all); if (d < 0) d = -d; if (d > most) most = d }
             printf "%s %s %.3f\n", m, t, most
