@@ -3,7 +3,6 @@
 #include "timing/sample_internal.h"
 
 #include <math.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -134,38 +133,6 @@ static void every_rank_of_a_team_runs_every_sample(void **state)
     /* the second job is due every other round: after round 0, 2, 4, 6 it has its four */
     assert_int_equal(tally.loops[0], 7 + 4);
     assert_true(fabs(t[0].time_s * t[0].loops_per_s - 3) < 1e-9);
-}
-
-static void spin_then_yield(void *arg, unsigned rank, uint64_t loops)
-{
-    count_loops(arg, rank, loops);
-    sched_yield();
-}
-
-/* More ranks than cores: each is held up now and then, wherever it is. None may decide on its own
- * what is due, or it waits for the others for ever. */
-static void ranks_that_are_held_up_sample_the_same_jobs(void **state)
-{
-    (void)state;
-    enum { RANKS = 4, REPEATS = 250 };
-    struct tally tally = {0};
-    const int cpu[RANKS] = {-1, -1, -1, -1};
-    struct rl_team *team = NULL;
-    assert_int_equal(rl_team_new(cpu, RANKS, &team, NULL), RL_OK);
-    struct rl_job jobs[] = {
-        {.name = "a", .run = spin_then_yield, .arg = &tally, .loops = 1, .shared = true},
-        {.name = "b", .run = spin_then_yield, .arg = &tally, .loops = 1, .every = 2},
-        {.name = "c", .run = spin_then_yield, .arg = &tally, .loops = 1, .every = 3},
-    };
-    struct rl_sampling how = rl_sampling_default();
-    how.budget_s = 0;
-    how.min_repeats = REPEATS;
-    how.max_repeats = 4 * REPEATS;
-    struct rl_timing t[3];
-    assert_int_equal(rl_sample(team, jobs, 3, &how, t, NULL, NULL), RL_OK);
-    rl_team_free(team);
-    for (unsigned rank = 1; rank < RANKS; rank++)
-        assert_int_equal(tally.loops[rank], tally.loops[0]);
 }
 
 static bool at_once(void *context)
@@ -377,7 +344,6 @@ int main(void)
         cmocka_unit_test(quantiles_interpolate),
         cmocka_unit_test(a_job_is_sampled_as_often_as_asked),
         cmocka_unit_test(every_rank_of_a_team_runs_every_sample),
-        cmocka_unit_test(ranks_that_are_held_up_sample_the_same_jobs),
         cmocka_unit_test(cancelling_leaves_nothing_written),
         cmocka_unit_test(senseless_limits_are_refused),
         cmocka_unit_test(a_cpu_that_does_not_exist_is_named),
