@@ -364,11 +364,13 @@ static void maybe_step(struct rl_simulation *t)
         decide(t);
     struct step *step = &t->step[t->n_steps % STEPS_KEPT];
     step->n_changes = rl_sampling_step(&t->sampling, step->change);
-    if (step->n_changes > 0)
-        rl_channel_want(t->channel, rl_sampling_wanted(&t->sampling));
+    /* Heads first: lines written until the program is told are then more than the step counts,
+     * never fewer, and those too many are left out. */
     for (size_t i = 0; i < n; i++)
         ((struct reader *)thread[i].user)->step_at[t->n_steps % STEPS_KEPT] =
             rle_trace_head(thread[i].slot);
+    if (step->n_changes > 0)
+        rl_channel_want(t->channel, rl_sampling_wanted(&t->sampling));
     t->n_steps++;
     t->next_step_s = now_s + t->options.step_s;
     t->records_at_step = t->records;
