@@ -60,12 +60,6 @@ static void wait_while(uint32_t seen)
     rle_sys4(SYS_futex, (long)&rle_control.state, FUTEX_WAIT_PRIVATE, seen, (long)time);
 }
 
-static void block_all(void)
-{
-    uint64_t all = RLE_ALL_SIGNALS;
-    rle_sys4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, 0, RLE_SIGSET_BYTES);
-}
-
 /* ---- coming -----------------------------------------------------------------------------------
  */
 
@@ -178,7 +172,7 @@ static _Noreturn void refuse(const struct rle_attach_slot *slot, struct rle_thre
         __atomic_store_n(&thread->in_use, 0, __ATOMIC_RELEASE);
     }
     rle_copy(native.reg, slot->reg, sizeof(native.reg));
-    rle_sys4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&slot->mask, 0, RLE_SIGSET_BYTES);
+    rle_restore_signals(slot->mask);
     rle_return_natively(&native);
 }
 
@@ -191,7 +185,7 @@ static _Noreturn void refuse(const struct rle_attach_slot *slot, struct rle_thre
 struct rle_thread *rle_attach(const struct rle_attach_slot *slot)
 {
     struct rle_thread *thread = NULL;
-    block_all();
+    rle_block_signals();
     if (state() == RLE_PRESENCE_GATHERING && prepare()) {
         thread = rle_thread_new(NULL);
         if (!thread)

@@ -123,7 +123,29 @@ static void end_wait(struct rle_thread *thread, const struct rle_action *action)
     thread->waits = RLE_WAITS_NOT;
 }
 
-void rle_push_frame(struct rle_thread *thread, const struct rle_pending *pending,
+/* The kernel tells whether a page can be written to, without a fault: it stores the signal mask. */
+static bool is_writable(uint64_t low, uint64_t high)
+{
+    for (uint64_t at = high - sizeof(uint64_t);; at = (at & -RLE_PAGE) - sizeof(uint64_t)) {
+        at = at < low ? low : at;
+        if (rle_is_error(rle_sys4(SYS_rt_sigprocmask, SIG_BLOCK, 0, (long)at, RLE_SIGSET_BYTES)))
+            return false;
+        if (at == low)
+            return true;
+    }
+}
+
+/* Does a frame from `at` to `sp` fit on the stack it is for? */
+static bool has_room(const struct rle_thread *thread, uint64_t at, uint64_t sp)
+{
+    const struct rle_altstack *stack = &thread->program_altstack;
+    bool on_altstack = sp == stack->sp + stack->size || rle_on_altstack(thread, sp);
+    if (at > sp || (on_altstack && at <= stack->sp))
+        return false;
+    return is_writable(at, sp);
+}
+
+bool rle_push_frame(struct rle_thread *thread, const struct rle_pending *pending,
                     const uint8_t *xstate)
 {
     struct rle_pending source = *pending;
@@ -133,6 +155,8 @@ void rle_push_frame(struct rle_thread *thread, const struct rle_pending *pending
     uint64_t state = (sp - source.xstate_bytes) & ~(uint64_t)(XSTATE_ALIGN - 1);
     uint64_t at = ((state - sizeof(struct rle_signal_frame)) & ~(uint64_t)(FRAME_ALIGN - 1)) -
                   sizeof(uint64_t);
+    if (!has_room(thread, at, sp))
+        return false;
     struct rle_signal_frame *frame = (struct rle_signal_frame *)at;
     correct_address(&source, thread->next_pc);
     rle_copy((void *)state, xstate, source.xstate_bytes);
@@ -147,4 +171,5 @@ void rle_push_frame(struct rle_thread *thread, const struct rle_pending *pending
         thread->program_altstack = (struct rle_altstack){.flags = RLE_SS_DISABLE};
     rle_copy(frame->info, source.info, sizeof(frame->info));
     enter_handler(thread, &source, action, at);
+    return true;
 }

@@ -64,18 +64,6 @@ static void set_stack(struct request *r, uint64_t top)
     }
 }
 
-static uint64_t block_signals(void)
-{
-    uint64_t all = RLE_ALL_SIGNALS, before = 0;
-    rle_sys4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before, RLE_SIGSET_BYTES);
-    return before;
-}
-
-static void unblock_signals(uint64_t mask)
-{
-    rle_sys4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, RLE_SIGSET_BYTES);
-}
-
 /* The child's private view of signal actions, where it is not to share the parent's. */
 static bool own_actions(struct rle_thread *child)
 {
@@ -91,12 +79,12 @@ static bool own_actions(struct rle_thread *child)
  * its segment is set would use the parent's block. */
 static long clone_sharing(struct rle_thread *parent, struct request *r)
 {
-    uint64_t mask = block_signals();
+    uint64_t mask = rle_block_signals();
     if (parent->pending & RLE_PENDING_SIGNAL)
         return RLE_RESTART; /* delivery sets the mask */
     struct rle_thread *child = rle_thread_new(parent);
     if (!child || (!(r->flags & CLONE_SIGHAND) && !own_actions(child))) {
-        unblock_signals(mask);
+        rle_restore_signals(mask);
         return -EAGAIN;
     }
     for (unsigned i = 0; i < 16; i++)
@@ -121,7 +109,7 @@ static long clone_sharing(struct rle_thread *parent, struct request *r)
             rle_thread_end(child);
         __atomic_store_n(&child->in_use, 0, __ATOMIC_RELEASE);
     }
-    unblock_signals(mask);
+    rle_restore_signals(mask);
     return result;
 }
 
@@ -132,7 +120,7 @@ void rle_thread_start(struct rle_thread *thread)
     if (thread->shares_memory)
         ((struct rle_result_thread *)rle_result_record(RLE_SECTION_THREADS, thread->slot))->vfork =
             1;
-    unblock_signals(thread->signal.mask);
+    rle_restore_signals(thread->signal.mask);
 }
 
 /* In the child of a fork, which holds the engine's lock as its parent did. */
@@ -247,7 +235,7 @@ long rle_sys_execve(struct rle_thread *thread, long nr, long *args)
 
 long rle_sys_exit(struct rle_thread *thread, long nr, long *args)
 {
-    block_signals();
+    rle_block_signals();
     if (thread->pending & RLE_PENDING_SIGNAL)
         return RLE_RESTART; /* delivery sets the mask */
     rle_thread_end(thread);

@@ -55,6 +55,18 @@ static void set_kernel_action(int signal, const struct rle_action *action)
     rle_sys4(SYS_rt_sigaction, signal, (long)action, 0, RLE_SIGSET_BYTES);
 }
 
+uint64_t rle_block_signals(void)
+{
+    uint64_t all = RLE_ALL_SIGNALS, before = 0;
+    rle_sys4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before, RLE_SIGSET_BYTES);
+    return before;
+}
+
+void rle_restore_signals(uint64_t mask)
+{
+    rle_sys4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, RLE_SIGSET_BYTES);
+}
+
 void rle_install_action(int signal, const struct rle_action *action)
 {
     bool handled = action->handler != RLE_SIG_DFL && action->handler != RLE_SIG_IGN;
@@ -207,12 +219,43 @@ static void default_action(const struct rle_thread *thread, int signal, struct r
     rle_sys4(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&unblocked, 0, RLE_SIGSET_BYTES);
 }
 
+static _Noreturn void die_of_fault(void)
+{
+    struct rle_action action = {.handler = RLE_SIG_DFL};
+    uint64_t unblocked = RLE_SIGNAL_BIT(SIGSEGV);
+    set_kernel_action(SIGSEGV, &action);
+    rle_sys3(SYS_tgkill, rle_sys3(SYS_getpid, 0, 0, 0), rle_sys3(SYS_gettid, 0, 0, 0), SIGSEGV);
+    rle_sys4(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&unblocked, 0, RLE_SIGSET_BYTES);
+    rle_die("a signal frame does not fit on the stack", 0); /* pid 1 survives SIGSEGV */
+}
+
+/* Where the frame does not fit the kernel sends SIGSEGV instead, which ends the process if it
+ * cannot be delivered either. */
+static void enter_handler_of(struct rle_thread *thread, const struct rle_pending *pending,
+                             const uint8_t *xstate)
+{
+    static const int32_t code = SI_KERNEL;
+    if (rle_push_frame(thread, pending, xstate))
+        return;
+    struct rle_pending fault = *pending;
+    if (pending->signal == SIGSEGV || (pending->mask & RLE_SIGNAL_BIT(SIGSEGV)) ||
+        !has_handler(thread, SIGSEGV))
+        die_of_fault();
+    fault.signal = SIGSEGV;
+    for (unsigned i = 0; i < sizeof(fault.info); i++)
+        fault.info[i] = 0;
+    fault.info[0] = SIGSEGV;
+    __builtin_memcpy(fault.info + RLE_SI_CODE, &code, sizeof(code));
+    if (!rle_push_frame(thread, &fault, xstate))
+        die_of_fault();
+}
+
 void rle_deliver_pending(struct rle_thread *thread)
 {
     struct rle_pending *pending = &thread->signal;
     thread->pending &= ~RLE_PENDING_SIGNAL;
     if (has_handler(thread, pending->signal)) {
-        rle_push_frame(thread, pending, thread->xstate);
+        enter_handler_of(thread, pending, thread->xstate);
         return;
     }
     default_action(thread, pending->signal, NULL, false);
@@ -262,7 +305,7 @@ static int deliver_now(struct rle_thread *thread, int signal, const uint8_t *inf
         return CONTINUE;
     }
     const uint8_t *xstate = rle_pending_from(&now, signal, info, uc);
-    rle_push_frame(thread, &now, xstate);
+    enter_handler_of(thread, &now, xstate);
     return CONTINUE;
 }
 

@@ -18,6 +18,11 @@
 #define RLE_SYNCHRONOUS_SIGNALS (RLE_OWN_SIGNALS | RLE_SIGNAL_BIT(SIGILL) | RLE_SIGNAL_BIT(SIGFPE))
 #define RLE_ALL_SIGNALS         (~0ul)
 
+/** Block all signals of the calling thread. A signal may have become pending just before.
+ * @return what was blocked before, for rle_restore_signals(). */
+uint64_t rle_block_signals(void);
+void rle_restore_signals(uint64_t mask);
+
 /** Read the dispositions the program inherited and install the engine's own handlers. */
 void rle_signals_init(void);
 
@@ -55,8 +60,9 @@ void rle_registers_to(const struct rle_thread *thread, struct rle_ucontext *uc);
  *
  * @param source  signal, siginfo, the kernel's ucontext, and the program's mask.
  * @param xstate  its extended state, source->xstate_bytes long.
+ * @return false if it does not fit there: nothing has happened then.
  */
-void rle_push_frame(struct rle_thread *thread, const struct rle_pending *source,
+bool rle_push_frame(struct rle_thread *thread, const struct rle_pending *source,
                     const uint8_t *xstate);
 
 /** Copy what the kernel said into `pending`; its extended state stays where it is.
