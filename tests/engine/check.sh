@@ -2,6 +2,7 @@
 # One program, natively and under the counting engine: same standard output, same exit status, and
 # every "expect …" line it wrote to standard error holds of its counts.
 #   check.sh ENGINE COUNTS PROGRAM [ARGUMENT…]
+# A program that ends with 77 natively is skipped, for the reason it prints.
 # With LAUNCHER set, the program is started by it rather than with the engine preloaded.
 set -u
 engine=$1 counts=$2 program=$3
@@ -12,6 +13,7 @@ trap 'rm -rf "$work"' EXIT
 engine=$(plain_engine "$engine" "$work")
 "$program" "$@" > "$work/native.out" 2> "$work/native.err" < /dev/null &
 wait $!; native=$?
+[ $native -ne 77 ] || { cat "$work/native.out"; exit 77; }
 options=${RLE_OPTIONS:-}output=$work/r
 if [ -n "${LAUNCHER:-}" ]; then
     "$LAUNCHER" "$engine" "$options" "$program" "$program" "$@" > "$work/engine.out" 2> "$work/engine.err" < /dev/null &

@@ -17,6 +17,7 @@ enum {
     ARGS = 6,
     SYSCALL_INSN_BYTES = 2,
     ARCH_SHADOW_STACK_ENABLE = 0x5001, /* ARCH_SHSTK_ENABLE */
+    ARCH_REQUEST_STATE = 0x1023,       /* ARCH_REQ_XCOMP_PERM */
 };
 
 static void mappings_changed(uint64_t address, uint64_t bytes)
@@ -74,8 +75,9 @@ static long attach_memory(struct rle_thread *thread, long nr, long *args)
 
 static long arch_prctl(struct rle_thread *thread, long nr, long *args)
 {
-    (void)thread;
     switch (args[0]) {
+    case ARCH_REQUEST_STATE:
+        return rle_sys_request_state(thread, nr, args);
     case ARCH_SET_GS: /* the engine lives there */
         rle_detach("the program uses the gs segment");
         return RLE_RESTART;
@@ -192,7 +194,6 @@ void rle_emulate_syscall(struct rle_thread *thread, const struct rle_stub *stub)
 
 void rle_leave(struct rle_thread *thread)
 {
-    uint64_t all = RLE_ALL_SIGNALS, mask;
     if (rle_control.state == RLE_PRESENCE_FIXED) {
         rle_uninstall_signals(thread);
         rle_go_native();
@@ -202,7 +203,7 @@ void rle_leave(struct rle_thread *thread)
     if (thread->waits) /* first make the call again: the kernel remembers how for the thread only
                           until it takes a signal */
         return;
-    rle_sys4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&mask, RLE_SIGSET_BYTES);
+    uint64_t mask = rle_block_signals();
     if (thread->pending & RLE_PENDING_SIGNAL)
         return; /* delivery sets the mask */
     if (rle_park(thread)) {
@@ -213,8 +214,8 @@ void rle_leave(struct rle_thread *thread)
                                           .ss = RLE_USER_SS};
         rle_copy(native.reg, thread->reg, sizeof(native.reg));
         rle_leave_block(thread);
-        rle_sys4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, RLE_SIGSET_BYTES);
+        rle_restore_signals(mask);
         rle_return_natively(&native);
     }
-    rle_sys4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, RLE_SIGSET_BYTES);
+    rle_restore_signals(mask);
 }

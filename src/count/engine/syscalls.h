@@ -24,6 +24,6 @@ rle_syscall_handler rle_sys_clone, rle_sys_fork, rle_sys_vfork, rle_sys_execve, 
 
 /* syscalls_signal.c */
 rle_syscall_handler rle_sys_sigaction, rle_sys_sigaltstack, rle_sys_sigreturn, rle_sys_sigsuspend,
-    rle_sys_wait_masked;
+    rle_sys_wait_masked, rle_sys_request_state;
 
 #endif

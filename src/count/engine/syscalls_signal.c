@@ -6,8 +6,6 @@
 #include "count/engine/signals.h"
 #include "count/engine/syscalls.h"
 
-enum { SMALLEST_ALTSTACK = 2048 };
-
 long rle_sys_sigaction(struct rle_thread *thread, long nr, long *args)
 {
     int signal = (int)args[0];
@@ -32,6 +30,30 @@ long rle_sys_sigaction(struct rle_thread *thread, long nr, long *args)
     return 0;
 }
 
+/* The kernel knows the engine's signal stack; `tried` is the program's for the time of `probe`,
+ * which may be NULL. All signals are blocked. */
+static long with_altstack(const struct rle_thread *thread, const struct rle_altstack *tried,
+                          long (*probe)(long *args), long *args)
+{
+    struct rle_altstack own = {.sp = (uint64_t)thread->alt_stack, .size = rle_altstack_bytes()};
+    long result = rle_sys3(SYS_sigaltstack, (long)tried, 0, 0);
+    if (!rle_is_error(result) && probe)
+        result = probe(args);
+    rle_sys3(SYS_sigaltstack, (long)&own, 0, 0);
+    return result;
+}
+
+static void set_altstack(struct rle_thread *thread, struct rle_altstack *stack)
+{
+    if ((stack->flags & ~RLE_SS_AUTODISARM) == RLE_SS_DISABLE)
+        *stack = (struct rle_altstack){.flags = RLE_SS_DISABLE};
+    else
+        stack->flags &= RLE_SS_AUTODISARM;
+    rle_lock(&rle_engine.lock);
+    thread->program_altstack = *stack;
+    rle_unlock(&rle_engine.lock);
+}
+
 long rle_sys_sigaltstack(struct rle_thread *thread, long nr, long *args)
 {
     (void)nr;
@@ -40,24 +62,51 @@ long rle_sys_sigaltstack(struct rle_thread *thread, long nr, long *args)
     if (args[0]) {
         if (rle_copy_guarded(&stack, (const void *)args[0], sizeof(stack)))
             return -EFAULT;
-        int32_t kind = stack.flags & ~RLE_SS_AUTODISARM;
         if (on_it)
             return -EPERM;
-        if (kind != 0 && kind != RLE_SS_DISABLE && kind != RLE_SS_ONSTACK)
-            return -EINVAL;
-        if (kind == RLE_SS_DISABLE)
-            stack = (struct rle_altstack){.flags = RLE_SS_DISABLE};
-        else if (stack.size < SMALLEST_ALTSTACK)
-            return -ENOMEM;
-        else
-            stack.flags &= RLE_SS_AUTODISARM;
-        thread->program_altstack = stack;
+        uint64_t mask = rle_block_signals();
+        if (thread->pending & RLE_PENDING_SIGNAL)
+            return RLE_RESTART;                                 /* delivery sets the mask */
+        long error = with_altstack(thread, &stack, NULL, NULL); /* is it large enough, and so on */
+        if (!error)
+            set_altstack(thread, &stack);
+        rle_restore_signals(mask);
+        if (error)
+            return error;
     }
     if (on_it)
         before.flags |= RLE_SS_ONSTACK;
     if (args[1] && rle_copy_guarded((void *)args[1], &before, sizeof(before)))
         return -EFAULT;
     return 0;
+}
+
+static long ask_for_state(long *args)
+{
+    return rle_sys3(SYS_arch_prctl, args[0], args[1], 0);
+}
+
+/* The kernel refuses state for which a signal stack of the process is too small. It knows the
+ * engine's only, so it is shown the smallest of the program's. */
+long rle_sys_request_state(struct rle_thread *thread, long nr, long *args)
+{
+    (void)nr;
+    struct rle_altstack smallest = {.flags = RLE_SS_DISABLE};
+    uint64_t mask = rle_block_signals();
+    if (thread->pending & RLE_PENDING_SIGNAL)
+        return RLE_RESTART; /* delivery sets the mask */
+    rle_lock(&rle_engine.lock);
+    for (uint32_t i = 0; i < rle_engine.n_threads; i++) {
+        const struct rle_thread *t = rle_engine.threads[i];
+        const struct rle_altstack *stack = &t->program_altstack;
+        if (__atomic_load_n(&t->in_use, __ATOMIC_ACQUIRE) && !(stack->flags & RLE_SS_DISABLE) &&
+            (smallest.flags & RLE_SS_DISABLE || stack->size < smallest.size))
+            smallest = *stack;
+    }
+    long result = with_altstack(thread, &smallest, ask_for_state, args);
+    rle_unlock(&rle_engine.lock);
+    rle_restore_signals(mask);
+    return result;
 }
 
 /* The kernel restores the frame's state, vector state included; only where it goes on and the
@@ -68,10 +117,9 @@ long rle_sys_sigreturn(struct rle_thread *thread, long nr, long *args)
     (void)nr;
     (void)args;
     uint64_t at = thread->reg[RLE_RSP];
-    uint64_t all = RLE_ALL_SIGNALS, mask;
     struct rle_ucontext *uc = (struct rle_ucontext *)at;
     struct rle_ucontext copy;
-    rle_sys4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&mask, RLE_SIGSET_BYTES);
+    rle_block_signals();
     if (thread->pending & RLE_PENDING_SIGNAL)
         return RLE_RESTART; /* delivery sets the mask */
     if (rle_copy_guarded(&copy, uc, sizeof(copy)))
