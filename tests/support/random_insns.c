@@ -262,7 +262,8 @@ static void draw_bytes(struct random_insns *c, uint8_t *bytes)
     bytes[INSN_MAX] = 0;
     if (shape >= 12) {
         bytes[0] = 0x62;
-        bytes[1] = (bytes[1] & 0xF0) | (1 + below(c, 3)) | (below(c, 8) == 0 ? 4 : 0);
+        unsigned map = below(c, 3) ? 1 + below(c, 3) : 5 + below(c, 2);
+        bytes[1] = (bytes[1] & 0xF0) | map;
         bytes[2] |= below(c, 2) ? 0x7C : 4;
         bytes[3] = (bytes[3] & (below(c, 2) ? 0x6F : 0x7F)) | (below(c, 2) ? 8 : 0);
         return;
