@@ -1,5 +1,6 @@
 #!/bin/sh
 # Attaching to a running program, and leaving it, must not change what it prints and how it ends.
+# RLE_OPTIONS in the environment: more options of the engine, each with a comma behind it.
 #   attach.sh ENGINE LAUNCHER COUNTS CASE PROGRAM [SCENARIO]
 set -u
 engine=$1 launcher=$2 counts=$3 case=$4 program=$5 scenario=${6:-spin}
@@ -23,7 +24,7 @@ start() {
 }
 
 attach() {
-    "$launcher" --attach "$engine" "${1:-}output=$work/r" $pid 2> "$work/message"
+    "$launcher" --attach "$engine" "${RLE_OPTIONS:-}${1:-}output=$work/r" $pid 2> "$work/message"
     status=$?
     if grep -q 'not permitted' "$work/message"; then
         echo "skipped: $(cat "$work/message")"
@@ -194,7 +195,7 @@ some_bursts() {
 
 bursts() {
     start 5
-    some_bursts 50 | "$launcher" --bursts "$engine" "mode=mix,output=$work/r" $pid > "$work/answers"
+    some_bursts 50 | "$launcher" --bursts "$engine" "mode=mix,${RLE_OPTIONS:-}output=$work/r" $pid > "$work/answers"
     grep -q 'not permitted' "$work/answers" && { kill $pid; echo "skipped: tracing is not permitted"; exit 77; }
     end 5
     # on a busy machine the program may have ended before the last
@@ -209,7 +210,7 @@ bursts() {
 launcher_killed() {
     start 14 eintr
     for delay in 01 03 05 08 02 06 20 15; do
-        yes 5 | "$launcher" --bursts "$engine" "mode=mix,output=$work/r" $pid > "$work/answers" &
+        yes 5 | "$launcher" --bursts "$engine" "mode=mix,${RLE_OPTIONS:-}output=$work/r" $pid > "$work/answers" &
         killed=$!
         sleep 0.$delay
         kill -KILL $killed
@@ -225,14 +226,14 @@ launcher_killed() {
         done
         expect "state 4"
     done
-    echo 5 | "$launcher" --bursts "$engine" "mode=mix,output=$work/r" $pid > "$work/answers"
+    echo 5 | "$launcher" --bursts "$engine" "mode=mix,${RLE_OPTIONS:-}output=$work/r" $pid > "$work/answers"
     grep -q '^ok' "$work/answers" || complain "afterwards: $(cat "$work/answers")"
     end 5
 }
 
 killed() {
     start 10
-    yes 1000 | "$launcher" --bursts "$engine" "mode=mix,output=$work/r" $pid > "$work/answers" &
+    yes 1000 | "$launcher" --bursts "$engine" "mode=mix,${RLE_OPTIONS:-}output=$work/r" $pid > "$work/answers" &
     bursting=$!
     sleep 0.3
     kill -KILL $pid

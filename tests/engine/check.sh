@@ -3,6 +3,7 @@
 # every "expect …" line it wrote to standard error holds of its counts.
 #   check.sh ENGINE COUNTS PROGRAM [ARGUMENT…]
 # A program that ends with 77 natively is skipped, for the reason it prints.
+# RLE_OPTIONS in the environment: options of the engine, each with a comma behind it.
 # With LAUNCHER set, the program is started by it rather than with the engine preloaded.
 set -u
 engine=$1 counts=$2 program=$3

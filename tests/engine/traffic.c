@@ -3,7 +3,7 @@
  *   engine-traffic [OPTION…] ENGINE PREFIX COMMAND…
  *
  * Options: full; workers=N; fixed=N; rotating=N; exact=RECORDS; step=MICROSECONDS; seed=N;
- * foreign (a channel of another version, which the engine has to refuse);
+ * foreign (a channel of another version, which the engine has to refuse); fsgsbase=0 (options.h);
  * levels=SETSxWAYS,SETSxWAYS,… (default 64x8,1024x8,32768x16; the last one is shared);
  * object=SUFFIX (functions of that module, and only it counts for "level" lines).
  * Result files are PREFIX.PID.SEQ. The command's output goes to standard error.
@@ -40,7 +40,7 @@ struct function {
 };
 
 static struct rl_traffic_options options;
-static bool foreign;
+static bool foreign, without_fsgsbase;
 static const char *object;
 static struct function functions[FUNCTIONS_MAX];
 static size_t n_functions;
@@ -109,6 +109,8 @@ static int read_options(int argc, char **argv)
             options.sampling.seed = strtoull(value, NULL, 10);
         else if (!strcmp(argv[i], "foreign"))
             foreign = true;
+        else if (!strcmp(argv[i], "fsgsbase=0"))
+            without_fsgsbase = true;
         else if (!strncmp(argv[i], "levels=", 7))
             read_levels(value);
         else if (!strncmp(argv[i], "object=", 7))
@@ -243,6 +245,7 @@ static int run(char **argv, const char *engine, const char *prefix, int channel)
     char text[2 * RLE_OUTPUT_MAX];
     rle_options_default(&for_engine);
     for_engine.mode = options.sampling.full ? RLE_MODE_FULL : RLE_MODE_TRAFFIC;
+    for_engine.fsgsbase = !without_fsgsbase;
     for_engine.reader = (uint32_t)getpid();
     for_engine.channel = (uint32_t)channel;
     snprintf(for_engine.output, sizeof for_engine.output, "%s", prefix);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The traffic model end to end.
-#   traffic.sh CASE ENGINE TOOL PROGRAMS
+#   [TRAFFIC_OPTIONS=OPTION…] traffic.sh CASE ENGINE TOOL PROGRAMS
 # CASE: forms | analytic | regions | cachegrind | sampled | foreign | same | commands. PROGRAMS: folder of the engine-* programs.
 set -u
 case=$1 engine=$2 tool=$3 programs=$4
@@ -14,7 +14,7 @@ complain() { echo "$*"; bad=1; }
 # traffic OUT OPTIONS… -- PROGRAM ARGUMENTS…
 traffic() {
     out=$1; shift
-    options=
+    options=${TRAFFIC_OPTIONS:-}
     while [ "$1" != -- ]; do options="$options $1"; shift; done
     shift
     rm -f "$work"/r.*

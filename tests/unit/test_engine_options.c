@@ -17,6 +17,7 @@ static void what_is_formatted_is_parsed_back(void **state)
     in.max_blocks = 7;
     in.follow = false;
     in.jit_native = true;
+    in.fsgsbase = false;
     in.sample_seed = 4000000000u;
     in.channel = 9;
     strcpy(in.only, "solve, 100%\nC\xc3\xa9line*");
@@ -45,6 +46,7 @@ static void left_out_keys_keep_their_default(void **state)
     assert_int_equal(options.mode, RLE_MODE_COUNT);
     assert_int_equal(options.max_blocks, 16);
     assert_true(options.follow);
+    assert_true(options.fsgsbase);
 }
 
 static void patterns_select_whole_names(void **state)
@@ -80,6 +82,7 @@ static void nonsense_is_refused(void **state)
         "sample=99999999999,output=x",
         "mode=counts,output=x",
         "jit=nat,output=x",
+        "fsgsbase=2,output=x",
         "blocks=1x,output=x",
     };
     struct rle_options options;

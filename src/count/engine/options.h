@@ -45,6 +45,9 @@ struct rle_options {
     /** Key `jit`: `count` (default) or `native`: detach when the program runs code from memory that
      * is writable and executable, rather than check that code on each entry. */
     bool jit_native;
+    /** Key `fsgsbase`: 0: do without these instructions, as on processors and kernels that lack
+     * them; for tests. Default 1: use them where the kernel offers them. */
+    bool fsgsbase;
     /** Key `sample`, for RLE_MODE_TRAFFIC: seed of the choice of sampled sets; default 1. */
     uint32_t sample_seed;
     /** Keys `reader` and `channel`, for the traffic modes: the process that reads the channel of

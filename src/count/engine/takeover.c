@@ -91,7 +91,7 @@ const char *rle_prepare(const char *options, bool has_fsgsbase)
     if (!rle_options_parse(options, &rle_engine.options))
         return bad_options;
     rle_engine.instrument = instrument_of(rle_engine.options.mode);
-    rle_engine.has_fsgsbase = has_fsgsbase;
+    rle_engine.has_fsgsbase = has_fsgsbase && rle_engine.options.fsgsbase;
     rle_engine.xstate_bytes = largest_xstate();
     static bool has_tables, has_branch_tables; /* an attempt before may have failed later on */
     if (!has_tables && !(has_tables = make_tables()))
