@@ -42,7 +42,7 @@ void record_rows(struct record_options *o, struct rl_option rows[RECORD_ROWS])
          &o->traffic, 0, 0},
         {RL_OPT_STRING, "sampling", 0, "METHOD", "time: auto, perf, timer or none (default auto)",
          &o->sampling, 0, 0},
-        {RL_OPT_UINT, "rate", 0, "HZ", "samples a second of CPU time (default 1999, timer 997)",
+        {RL_OPT_UINT, "rate", 0, "HZ", "samples a second of CPU time (default: by their cost)",
          &o->rate_hz, 1, 100000},
         {RL_OPT_UINT, "repeat", 'r', "N", "timed runs, for the spread (default 1)", &o->repeats, 1,
          1000},

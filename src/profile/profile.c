@@ -23,6 +23,10 @@ static const char *const traffic_names[] = {"model", "full", "pmu", "none"};
 /* Counting is expected to take this much longer than running. */
 #define COUNTING_FACTOR 1.5
 
+/* Sampled more rarely than this, the reason is said. */
+#define USUAL_RATE_HZ 1999u
+#define RATE_LEN      160
+
 /* A program that took this part of the CPU time is what a profile is named after. */
 #define MOST_OF_THE_WORK 0.9
 
@@ -131,7 +135,6 @@ static enum rl_status run_native(struct session *s, unsigned n, struct rl_error 
     const struct rl_profile_options *o = s->options;
     struct rl_sample_options how = {
         .method = o->sampling,
-        .rate_hz = o->rate_hz,
         .preload = o->preload,
         .regions = o->regions,
         .scratch_dir = o->scratch_dir,
@@ -142,6 +145,7 @@ static enum rl_status run_native(struct session *s, unsigned n, struct rl_error 
         snprintf(s->pass, sizeof s->pass, "timing, run %u of %u", i + 1, n);
         s->expected_s = i ? s->samples[0].elapsed_s : 0;
         s->is_silent = how.discard_output = i > 0;
+        how.rate_hz = i ? s->samples[0].rate_hz : o->rate_hz;
         rewind_input(s);
         RL_TRY(rl_sample_run(s->argv, s->envp, &how, &s->samples[i], err));
         s->n_samples++;
@@ -318,21 +322,34 @@ static enum rl_status apply_counters(struct session *s, struct rl_error *err)
     return counters_apply(&counts, &use, &s->profile, err);
 }
 
+/* How often, at what cost to the program, and why no more often. */
+static void describe_rate(const struct rl_samples *samples, char text[RATE_LEN])
+{
+    double cost_s = samples->sample_cost_s;
+    int n = snprintf(text, RATE_LEN, "sampled %u times a second (%s)", samples->rate_hz,
+                     rl_sample_method_name(samples->method));
+    if (cost_s > 0)
+        n += snprintf(text + n, RATE_LEN - (size_t)n, " at %.1f us each, %.1f %% of it",
+                      1e6 * cost_s, 100 * cost_s * samples->rate_hz);
+    if (cost_s > 0 && samples->rate_hz < USUAL_RATE_HZ)
+        snprintf(text + n, RATE_LEN - (size_t)n, "; %u times would take %.1f %%", USUAL_RATE_HZ,
+                 100 * cost_s * USUAL_RATE_HZ);
+}
+
 enum rl_status profile_note_time(const struct rl_samples *first, size_t n_runs,
                                  struct rl_profile *profile, struct rl_error *err)
 {
     double cpu_s = first->user_s + first->system_s;
+    char rate[RATE_LEN];
+    describe_rate(first, rate);
     for (size_t i = 0; i < first->n_note; i++)
         RL_TRY(rl_profile_note(profile, err, "%s", first->note[i]));
     if (first->method != RL_SAMPLE_NONE && n_runs == 0)
-        RL_TRY(rl_profile_note(profile, err,
-                               "time was sampled %u times a second (%s) while the process ran "
-                               "natively",
-                               first->rate_hz, rl_sample_method_name(first->method)));
+        RL_TRY(
+            rl_profile_note(profile, err, "while the process ran natively its time was %s", rate));
     else if (first->method != RL_SAMPLE_NONE)
-        RL_TRY(rl_profile_note(
-            profile, err, "time is from %zu undisturbed run%s, sampled %u times a second (%s)",
-            n_runs, n_runs == 1 ? "" : "s", first->rate_hz, rl_sample_method_name(first->method)));
+        RL_TRY(rl_profile_note(profile, err, "time is from %zu undisturbed run%s, %s", n_runs,
+                               n_runs == 1 ? "" : "s", rate));
     if (first->method == RL_SAMPLE_PERF && first->system_s > 0.1 * cpu_s && cpu_s > 0.1)
         RL_TRY(rl_profile_note(profile, err,
                                "%.0f %% of the CPU time was spent in the kernel, for instance on "

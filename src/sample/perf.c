@@ -18,7 +18,7 @@
 
 /* Half a MiB of data and the head page are what an unprivileged user may lock for each CPU. */
 #define RING_BYTES_MOST  ((size_t)512 << 10)
-#define RING_BYTES_LEAST ((size_t)16 << 10)
+#define RING_BYTES_LEAST ((size_t)32 << 10)
 #define NS_PER_S         1000000000u
 
 struct perf {
@@ -34,7 +34,8 @@ struct perf {
     bool limit_raised;
 };
 
-static struct perf_event_attr make_attr(unsigned rate_hz, bool on_exec, size_t ring_bytes)
+/* Rings are read in rounds, and hold the samples of several: a wake-up takes the program's CPU. */
+static struct perf_event_attr make_attr(unsigned rate_hz, bool on_exec)
 {
     struct perf_event_attr attr = {
         .type = PERF_TYPE_SOFTWARE,
@@ -56,7 +57,7 @@ static struct perf_event_attr make_attr(unsigned rate_hz, bool on_exec, size_t r
         .use_clockid = 1,
         .clockid = CLOCK_MONOTONIC,
         .watermark = 1,
-        .wakeup_watermark = (uint32_t)(ring_bytes / 2),
+        .wakeup_watermark = (uint32_t)(RING_BYTES_MOST / 2),
     };
     return attr;
 }
@@ -99,7 +100,7 @@ static enum rl_status fail_open(struct rl_error *err, int why)
 
 enum rl_status perf_probe(struct rl_error *err)
 {
-    struct perf_event_attr attr = make_attr(1000, false, RING_BYTES_LEAST);
+    struct perf_event_attr attr = make_attr(1000, false);
     int fd = open_event(&attr, 0, -1);
     if (fd < 0)
         return fail_open(err, errno);
@@ -192,7 +193,7 @@ enum rl_status perf_open(pid_t pid, const pid_t *threads, size_t n_thread, unsig
     if (!perf)
         return rl_fail(err, RL_ENOMEM, "out of memory for samples");
     perf->ring_bytes = RING_BYTES_MOST;
-    struct perf_event_attr attr = make_attr(rate_hz, !threads, RING_BYTES_LEAST);
+    struct perf_event_attr attr = make_attr(rate_hz, !threads);
     enum rl_status status = threads ? open_all(perf, threads, n_thread, &attr, err)
                                     : open_all(perf, &pid, 1, &attr, err);
     if (status != RL_OK) {

@@ -3,6 +3,7 @@
 #include "base/child.h"
 #include "base/error.h"
 #include "sample/collect.h"
+#include "sample/cost.h"
 #include "sample/perf.h"
 #include "sample/preload.h"
 
@@ -21,12 +22,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Prime, so that they don't beat with anything periodic in the program or the scheduler. */
-#define PERF_RATE_HZ  1999
 #define TIMER_RATE_HZ 997
 #define MAX_RATE_HZ   100000
 /* Rings are read, and progress is told, this often. */
-#define ROUND_MS 100
+#define ROUND_MS 200
 #define NS_PER_S 1000000000u
 
 static const char *const method_names[] = {"auto", "perf", "timer", "none"};
@@ -128,11 +127,13 @@ static void run_release(struct run *run)
 
 static void choose_rate(struct run *run, enum rl_sample_method method)
 {
-    unsigned rate = run->options->rate_hz;
-    if (!rate)
-        rate = method == RL_SAMPLE_TIMER ? TIMER_RATE_HZ : PERF_RATE_HZ;
+    unsigned rate_hz = run->options->rate_hz;
+    double cost_s = method == RL_SAMPLE_PERF ? cost_measure() : 0;
+    if (!rate_hz)
+        rate_hz = method == RL_SAMPLE_TIMER ? TIMER_RATE_HZ : cost_rate_hz(cost_s);
     run->samples.method = method;
-    run->samples.rate_hz = rate;
+    run->samples.rate_hz = rate_hz;
+    run->samples.sample_cost_s = cost_s;
 }
 
 /* `auto` goes from perf to timers to none, and says so; a demanded method fails instead. */

@@ -1,5 +1,6 @@
 /* The parts of the sampler that need no program: rings, mappings, the time line, build ids. */
 #include "sample/buildid.h"
+#include "sample/cost.h"
 #include "sample/event.h"
 #include "sample/ring.h"
 
@@ -281,6 +282,22 @@ static void notes_of_anything_are_survived(void **state)
     }
 }
 
+/* Rates */
+
+static void samples_take_their_part_of_the_time_and_no_more(void **state)
+{
+    (void)state;
+    for (double cost_s = 0.2e-6; cost_s < 90e-6; cost_s *= 1.1) {
+        unsigned hz = cost_rate_hz(cost_s);
+        assert_true(hz * cost_s <= COST_PART);
+        assert_true(hz == 3989 || (hz + 1) * cost_s > COST_PART);
+    }
+    assert_int_equal(cost_rate_hz(1e-6), 3989);
+    assert_int_equal(cost_rate_hz(20e-6), 1250);
+    assert_int_equal(cost_rate_hz(1), 251);
+    assert_int_equal(cost_rate_hz(0), 1999);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,6 +313,7 @@ int main(void)
         cmocka_unit_test(threads_at_work_in_turns_are_one),
         cmocka_unit_test(build_ids_are_found_behind_other_notes),
         cmocka_unit_test(notes_of_anything_are_survived),
+        cmocka_unit_test(samples_take_their_part_of_the_time_and_no_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

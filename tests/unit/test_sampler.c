@@ -1,4 +1,5 @@
 /* The sampler against programs that time themselves. Shares, never absolute times, are asserted. */
+#include "sample/cost.h"
 #include "sample/sample.h"
 
 #include <setjmp.h>
@@ -162,6 +163,22 @@ static void shares_of_one_thread_are_true(void **state)
     assert_int_equal(run.samples.n_process, 1);
     assert_true(run.samples.sampled_s > 0.9 * run.truth.total_s);
     assert_true(run.samples.sampled_s < 1.1 * run.truth.total_s);
+    rl_samples_release(&run.samples);
+}
+
+/* As long as no rate is demanded. */
+static void samples_take_little_of_the_time(void **state)
+{
+    (void)state;
+    skip_without(RL_SAMPLE_PERF);
+    struct run run = run_shares(RL_SAMPLE_PERF, false, NULL, NULL);
+    uint64_t n = 0;
+    for (size_t i = 0; i < run.samples.n_bucket; i++)
+        n += run.samples.bucket[i].n_samples;
+    assert_true(run.samples.sample_cost_s > 0);
+    if (run.samples.rate_hz > cost_rate_hz(1)) /* else even the least takes too much */
+        assert_true((double)n * run.samples.sample_cost_s <
+                    1.05 * COST_PART * run.samples.sampled_s);
     rl_samples_release(&run.samples);
 }
 
@@ -519,6 +536,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         BOTH(shares_of_one_thread_are_true),
+        cmocka_unit_test(samples_take_little_of_the_time),
         BOTH(shares_of_four_threads_are_true),
         BOTH(children_are_followed),
         BOTH(an_exec_starts_a_new_image),
