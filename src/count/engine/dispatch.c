@@ -107,7 +107,7 @@ static void deliver_all(struct rle_thread *thread)
 {
     while (thread->pending & RLE_PENDING_SIGNAL)
         rle_deliver_pending(thread);
-    thread->pending = 0;
+    rle_pending_clear(thread, RLE_PENDING_KICK);
 }
 
 void rle_dispatch_next(struct rle_thread *thread)
@@ -217,7 +217,7 @@ void rle_dispatch_callout(struct rle_thread *thread)
         rle_engine.instrument->callout((char *)thread + RLE_TB_INSTRUMENT);
     if (thread->pending) {
         thread->kicked = thread->pending == RLE_PENDING_KICK;
-        thread->pending &= RLE_PENDING_SIGNAL;
+        rle_pending_clear(thread, RLE_PENDING_KICK);
         rle_step_to_boundary(thread);
     }
 }

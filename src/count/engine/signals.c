@@ -253,7 +253,7 @@ static void enter_handler_of(struct rle_thread *thread, const struct rle_pending
 void rle_deliver_pending(struct rle_thread *thread)
 {
     struct rle_pending *pending = &thread->signal;
-    thread->pending &= ~RLE_PENDING_SIGNAL;
+    rle_pending_clear(thread, RLE_PENDING_SIGNAL);
     if (has_handler(thread, pending->signal)) {
         enter_handler_of(thread, pending, thread->xstate);
         return;
@@ -267,7 +267,7 @@ static void keep(struct rle_thread *thread, int signal, const uint8_t *info,
 {
     const uint8_t *xstate = rle_pending_from(&thread->signal, signal, info, uc);
     rle_copy(thread->xstate, xstate, thread->signal.xstate_bytes);
-    thread->pending |= RLE_PENDING_SIGNAL;
+    rle_pending_set(thread, RLE_PENDING_SIGNAL);
 }
 
 /* The mask while stepping: faults must still be delivered. */
@@ -398,7 +398,7 @@ static int stepped(struct rle_thread *thread, struct rle_ucontext *uc)
         thread->kicked = false;
         if (!thread->pending)
             uc->mask = thread->kick_mask;
-        thread->pending |= RLE_PENDING_KICK;
+        rle_pending_set(thread, RLE_PENDING_KICK);
         return GO_BACK;
     }
     return at_boundary(thread, NULL, uc); /* about to fault at an address that holds no code */
@@ -488,7 +488,7 @@ static int kicked(struct rle_thread *thread, const uint8_t *info, struct rle_uco
     }
     if (!in_engine(pc))
         return leave_by_frame(thread, NULL, uc, mask);
-    thread->pending |= RLE_PENDING_KICK;
+    rle_pending_set(thread, RLE_PENDING_KICK);
     if (within(pc, rle_resume_begin, rle_resume_end)) {
         uc->greg[RLE_GREG_RIP] = (uint64_t)rle_continue;
         uc->greg[RLE_GREG_FLAGS] = RLE_FLAGS_AT_HANDLER;

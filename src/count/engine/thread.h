@@ -107,6 +107,18 @@ _Static_assert(sizeof(struct rle_thread) <= RLE_TB_INSTRUMENT, "layout");
 /** Bytes of the mapping a thread block occupies, counters included. */
 size_t rle_thread_block_bytes(void);
 
+/** Bits of the calling thread's `pending`. A signal may set others at any moment, so each change is
+ * one step. */
+static inline void rle_pending_set(struct rle_thread *thread, uint32_t bits)
+{
+    __atomic_fetch_or(&thread->pending, bits, __ATOMIC_RELAXED);
+}
+
+static inline void rle_pending_clear(struct rle_thread *thread, uint32_t bits)
+{
+    __atomic_fetch_and(&thread->pending, ~bits, __ATOMIC_RELAXED);
+}
+
 /** The calling thread's block; only valid once the gs base is set. */
 static inline struct rle_thread *rle_thread_self(void)
 {
