@@ -169,33 +169,35 @@ uint8_t *rle_arena_writable(uint64_t at)
     return (uint8_t *)(at - (uint64_t)(a ? a->to_exec : 0));
 }
 
-void rle_arenas_after_fork(void)
+/* Copy what is used of it; the write address stays, as the cursors hold it. */
+static bool make_private(const struct rle_arena *a)
 {
-    if (!arenas.dual)
-        return;
-    for (uint32_t i = 0; i < arenas.used; i++) {
-        struct rle_arena *a = &arenas.arena[i];
-        if (!a->to_exec)
-            continue;
-        uint64_t parent = a->start - (uint64_t)a->to_exec;
-        uint8_t *copy = rle_map(ARENA_BYTES);
-        if (!copy)
-            rle_die("no memory for translated code", 0);
-        uint64_t hot = (uint64_t)(a->emit.at - (uint8_t *)parent);
-        uint64_t cold = (uint64_t)(a->emit.other - (uint8_t *)parent) - HOT_BYTES;
-        uint64_t constants = ARENA_BYTES - (uint64_t)(a->emit.constant - (uint8_t *)parent);
-        rle_copy(copy, (void *)parent, hot);
-        rle_copy(copy + HOT_BYTES, (uint8_t *)parent + HOT_BYTES, cold);
-        rle_copy(copy + ARENA_BYTES - constants, a->emit.constant, constants);
-        uint8_t *write = map_dual(a->start, MAP_FIXED);
-        if (!write)
-            rle_die("no memory for translated code", 1);
+    uint8_t *parent = (uint8_t *)(a->start - (uint64_t)a->to_exec);
+    uint8_t *copy = rle_map(ARENA_BYTES);
+    if (!copy)
+        return false;
+    uint64_t hot = (uint64_t)(a->emit.at - parent);
+    uint64_t cold = (uint64_t)(a->emit.other - parent) - HOT_BYTES;
+    uint64_t constants = ARENA_BYTES - (uint64_t)(a->emit.constant - parent);
+    rle_copy(copy, parent, hot);
+    rle_copy(copy + HOT_BYTES, parent + HOT_BYTES, cold);
+    rle_copy(copy + ARENA_BYTES - constants, a->emit.constant, constants);
+    uint8_t *write = map_dual(a->start, MAP_FIXED);
+    if (write) {
         rle_copy(write, copy, hot);
         rle_copy(write + HOT_BYTES, copy + HOT_BYTES, cold);
         rle_copy(write + ARENA_BYTES - constants, copy + ARENA_BYTES - constants, constants);
-        rle_sys3(SYS_munmap, (long)copy, ARENA_BYTES, 0);
-        /* Keep the write address, which the cursors hold. */
         rle_sys6(SYS_mremap, (long)write, ARENA_BYTES, ARENA_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED,
                  (long)parent, 0);
     }
+    rle_sys3(SYS_munmap, (long)copy, ARENA_BYTES, 0);
+    return write != NULL;
+}
+
+bool rle_arenas_after_fork(void)
+{
+    for (uint32_t i = 0; arenas.dual && i < arenas.used; i++)
+        if (arenas.arena[i].to_exec && !make_private(&arenas.arena[i]))
+            return false;
+    return true;
 }

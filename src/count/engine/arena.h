@@ -48,7 +48,7 @@ uint32_t rle_arena_fragment(const struct rle_arena *arena, uint64_t at);
 uint8_t *rle_arena_writable(uint64_t at);
 
 /** In the child of a fork: arenas whose memory is shared with the parent get memory of their own.
- */
-void rle_arenas_after_fork(void);
+ * @return false if there is none: then the child must not enter the cache. */
+bool rle_arenas_after_fork(void);
 
 #endif

@@ -123,22 +123,37 @@ void rle_thread_start(struct rle_thread *thread)
     rle_restore_signals(thread->signal.mask);
 }
 
+/* The child of a fork goes on natively, from where it is in the engine's C. */
+static void leave_uncounted(const char *why)
+{
+    rle_go_uncounted();
+    if (rle_result_is_open()) {
+        rle_result_uncounted(RLE_UNCOUNTED_DETACHED, why);
+        rle_result_detach(why);
+    }
+    rle_complain(why);
+}
+
 /* In the child of a fork, which holds the engine's lock as its parent did. */
 static void become_child(struct rle_thread *thread)
 {
     struct rle_engine *engine = &rle_engine;
     thread->shares_memory = false;
     bool leaves = rle_attach_leaves_children();
-    if (rle_is_error(rle_result_after_fork(leaves ? NULL : engine->options.output)) && !leaves)
-        rle_go_uncounted(); /* it runs on */
-    rle_arenas_after_fork();
-    rle_threads_after_fork(thread);
-    rle_regions_after_fork(thread);
+    if (rle_is_error(rle_result_after_fork(leaves ? NULL : engine->options.output)) &&
+        (!leaves || !rle_result_is_open()))
+        leave_uncounted("a child process gets no result file");
+    else if (!rle_arenas_after_fork())
+        leave_uncounted("no memory for a child's copy of translated code");
     engine->actions = *thread->actions;
     thread->actions = &engine->actions;
-    if (engine->instrument->fork_child)
-        engine->instrument->fork_child((char *)thread + RLE_TB_INSTRUMENT, thread->slot);
-    rle_regions_tell(thread);
+    rle_threads_after_fork(thread);
+    if (rle_result_is_open()) {
+        rle_regions_after_fork(thread);
+        if (engine->instrument->fork_child)
+            engine->instrument->fork_child((char *)thread + RLE_TB_INSTRUMENT, thread->slot);
+        rle_regions_tell(thread);
+    }
     rle_attach_after_fork();
 }
 

@@ -203,6 +203,11 @@ static void begin_with_tables_of(const struct rle_result_header *from, uint32_t 
     begin(h, mode, pid, sequence);
 }
 
+bool rle_result_is_open(void)
+{
+    return result.header != NULL;
+}
+
 long rle_result_after_fork(const char *prefix)
 {
     int pid = (int)rle_sys3(SYS_getpid, 0, 0, 0);
@@ -214,7 +219,7 @@ long rle_result_after_fork(const char *prefix)
         result.header = rle_map(result.table_bytes);
     }
     if (!result.header)
-        rle_die("no memory for the results of a child process", 0);
+        return -ENOMEM;
     begin_with_tables_of(parent, parent->mode, pid, sequence);
     rle_sys3(SYS_munmap, (long)parent, (long)result.table_bytes, 0);
     return error;
@@ -283,7 +288,7 @@ uint32_t rle_result_counters_left(void)
 
 uint64_t rle_result_counter_bytes(void)
 {
-    return page_up((uint64_t)result.header->counter_capacity * sizeof(uint64_t));
+    return page_up((uint64_t)(COUNTERS >> rle_engine.shrink) * sizeof(uint64_t));
 }
 
 uint32_t rle_result_n_counters(void)

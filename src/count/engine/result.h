@@ -22,9 +22,13 @@ long rle_result_open(const char *prefix, uint32_t mode);
  * describe the code the child inherited) copied and every count at zero.
  *
  * @param prefix  NULL: the child is not to have a file.
- * @return 0, or a negated error number; then the child's counts go nowhere (private memory).
+ * @return 0, or a negated error number; then the child's counts go nowhere (private memory), or
+ * there is no memory even for that, and rle_result_is_open() says no.
  */
 long rle_result_after_fork(const char *prefix);
+
+/** Where it is not, nothing but what says so may be called of this file. */
+bool rle_result_is_open(void);
 
 /**
  * Another file for the same process, with the tables, which describe code that is translated

@@ -165,6 +165,16 @@ void rle_text_add_hex(struct rle_text *text, uint64_t value)
     add_in_base(text, value, 16);
 }
 
+void rle_complain(const char *what)
+{
+    char buffer[MESSAGE_MAX];
+    struct rle_text text = {buffer, sizeof(buffer), 0};
+    rle_text_add(&text, "roofline-engine: ");
+    rle_text_add(&text, what);
+    rle_text_add(&text, "; running uncounted\n");
+    rle_sys3(SYS_write, STDERR, (long)buffer, (long)text.length);
+}
+
 _Noreturn void rle_die(const char *what, uint64_t value)
 {
     char buffer[MESSAGE_MAX];

@@ -76,6 +76,9 @@ void rle_text_add(struct rle_text *text, const char *word);
 void rle_text_add_number(struct rle_text *text, uint64_t value);
 void rle_text_add_hex(struct rle_text *text, uint64_t value);
 
+/** Say on standard error what keeps the process from being counted. */
+void rle_complain(const char *what);
+
 /**
  * Give up: record why in the result file, say it on standard error, end the process with status
  * 125. For broken invariants and for what cannot be run at all; see rle_detach for what can.

@@ -26,18 +26,13 @@ enum {
     HWCAP2_FSGSBASE = 2,
     XSTATE_SLACK_BYTES = 4096, /* software bytes and what permission requests may add */
     SHRINK = 4,
-    STDERR = 2,
 };
 
 struct rle_engine rle_engine;
 
 static bool complain(const char *what)
 {
-    static const char name[] = "roofline-engine: ";
-    static const char end[] = "; running uncounted\n";
-    rle_sys3(SYS_write, STDERR, (long)name, sizeof(name) - 1);
-    rle_sys3(SYS_write, STDERR, (long)what, (long)rle_length(what));
-    rle_sys3(SYS_write, STDERR, (long)end, sizeof(end) - 1);
+    rle_complain(what);
     return false;
 }
 

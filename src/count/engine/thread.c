@@ -175,7 +175,8 @@ void rle_threads_after_fork(struct rle_thread *survivor)
     engine->threads[0] = survivor;
     engine->n_threads = 1;
     survivor->slot = 0;
-    record_anew(survivor, (int32_t)rle_sys3(SYS_gettid, 0, 0, 0));
+    if (rle_result_is_open())
+        record_anew(survivor, (int32_t)rle_sys3(SYS_gettid, 0, 0, 0));
 }
 
 void rle_threads_renew(void)
