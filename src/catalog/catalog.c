@@ -1,7 +1,6 @@
-#include "catalog/catalog.h"
-
 #include "base/array.h"
 #include "base/error.h"
+#include "catalog/catalog_internal.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -99,8 +98,8 @@ static enum rl_status parse_spec(char *cell[N_COLUMNS], const struct place *at,
     if (spec.certainty == RL_CERTAIN_COUNT)
         return rl_fail(err, RL_EDATA, "%s:%u: unknown certainty \"%s\"", at->file, at->line,
                        cell[COL_CERTAINTY]);
-    if (strcmp(spec.metric, "ids") != 0 &&
-        (!parse_number(spec.text, &spec.value) || spec.value <= 0))
+    bool is_list = strcmp(spec.metric, "ids") == 0 || strcmp(spec.metric, "features") == 0;
+    if (!is_list && (!parse_number(spec.text, &spec.value) || spec.value <= 0))
         return rl_fail(err, RL_EDATA, "%s:%u: \"%s\" is not a positive number", at->file, at->line,
                        spec.text);
     *ret_spec = spec;
@@ -173,6 +172,8 @@ enum rl_status rl_catalog_parse(const char *text, size_t n_text, const char *nam
     memcpy(catalog.text, text, n_text);
     catalog.text[n_text] = '\0';
     enum rl_status status = parse_lines(&catalog, name, err);
+    if (status == RL_OK)
+        status = rl_catalog_resolve_features(&catalog, name, err);
     if (status != RL_OK) {
         rl_catalog_release(&catalog);
         return status;

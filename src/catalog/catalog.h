@@ -8,7 +8,9 @@
 #include "cpu/cpu.h"
 
 #include <roofline/error.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum rl_certainty {
     RL_CERTAIN_VERIFIED = 0, /**< a second source agrees */
@@ -25,7 +27,7 @@ const char *rl_certainty_name(enum rl_certainty certainty);
 /** One value of one core. Strings are borrowed from the catalogue. */
 struct rl_spec {
     const char *metric; /**< e.g. "fp64_fma_flop"; see the head of the data file */
-    double value;       /**< 0 for the rows that list identifiers */
+    double value;       /**< 0 for the rows that list identifiers or features */
     const char *text;   /**< the value as written */
     const char *unit;
     enum rl_certainty certainty;
@@ -37,6 +39,7 @@ struct rl_core {
     const char *name; /**< "amd-zen5" */
     struct rl_spec *spec;
     size_t n_spec;
+    uint64_t features; /**< as of rl_cpu: all that any model of it offers; 0 not known */
 };
 
 /** All-zero is valid and empty. */
@@ -80,8 +83,32 @@ const struct rl_core *rl_catalog_x86(const struct rl_catalog *catalog, const cha
 const struct rl_core *rl_catalog_arm(const struct rl_catalog *catalog, unsigned implementer,
                                      unsigned part);
 
-/** Core of whatever processor; NULL if the catalogue does not know it. */
+/** Core that a processor says it is; NULL if the catalogue does not know it. */
 const struct rl_core *rl_catalog_find(const struct rl_catalog *catalog, const struct rl_cpu *cpu);
+
+/** Which core a processor is, as far as what it says of itself holds together. */
+struct rl_identity {
+    const struct rl_core *core; /**< whose limits apply, borrowed; NULL: none known */
+    const char *name;           /**< of the core, borrowed; NULL: unknown, or one of several */
+    bool is_contradicted;       /**< it offers instructions that the core it names never had */
+    char note[480];             /**< one sentence: what contradicts what, and what it is taken for
+                                     instead; "" if nothing does */
+    struct rl_core *shared;     /**< owned: what the cores it may be have in common */
+};
+
+/**
+ * Find the core of a processor and check it against the features it offers.
+ *
+ * Fewer features than the core has are no contradiction: hypervisors mask some. More are: the core
+ * is then looked for among those of the same maker that have them all, of which the sizes of caches
+ * may leave fewer. Of several, `core` has the values on which all agree.
+ *
+ * @param catalog  must outlive the identity.
+ * @return RL_OK or RL_ENOMEM. Release with rl_identity_release.
+ */
+enum rl_status rl_catalog_identify(const struct rl_catalog *catalog, const struct rl_cpu *cpu,
+                                   struct rl_identity *ret_identity, struct rl_error *err);
+void rl_identity_release(struct rl_identity *identity);
 
 /** A value of a core; NULL if core is NULL or does not have it. */
 const struct rl_spec *rl_core_spec(const struct rl_core *core, const char *metric);

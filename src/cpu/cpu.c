@@ -7,32 +7,24 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A bit of a CPUID answer: leaf, subleaf, register (0 eax … 3 edx), bit. */
-struct feature {
-    uint32_t leaf, subleaf;
-    unsigned reg, bit;
-};
-
-enum { EAX, EBX, ECX, EDX };
-
 /* Intel SDM vol. 2A, CPUID; AMD APM vol. 3, appendix E. */
-static const struct feature sse2 = {1, 0, EDX, 26};
-static const struct feature osxsave = {1, 0, ECX, 27};
-static const struct feature avx = {1, 0, ECX, 28};
-static const struct feature fma3 = {1, 0, ECX, 12};
-static const struct feature avx2 = {7, 0, EBX, 5};
-static const struct feature avx512f = {7, 0, EBX, 16};
-static const struct feature avx512dq = {7, 0, EBX, 17};
-static const struct feature avx512bw = {7, 0, EBX, 30};
-static const struct feature avx512vl = {7, 0, EBX, 31};
-static const struct feature avx512_vnni = {7, 0, ECX, 11};
-static const struct feature avx512_fp16 = {7, 0, EDX, 23};
-static const struct feature amx_bf16 = {7, 0, EDX, 22};
-static const struct feature amx_tile = {7, 0, EDX, 24};
-static const struct feature amx_int8 = {7, 0, EDX, 25};
-static const struct feature avx_vnni = {7, 1, EAX, 4};
-static const struct feature avx512_bf16 = {7, 1, EAX, 5};
-static const struct feature amx_fp16 = {7, 1, EAX, 21};
+static const struct rl_cpuid_bit sse2 = {1, 0, EDX, 26};
+static const struct rl_cpuid_bit osxsave = {1, 0, ECX, 27};
+static const struct rl_cpuid_bit avx = {1, 0, ECX, 28};
+static const struct rl_cpuid_bit fma3 = {1, 0, ECX, 12};
+static const struct rl_cpuid_bit avx2 = {7, 0, EBX, 5};
+static const struct rl_cpuid_bit avx512f = {7, 0, EBX, 16};
+static const struct rl_cpuid_bit avx512dq = {7, 0, EBX, 17};
+static const struct rl_cpuid_bit avx512bw = {7, 0, EBX, 30};
+static const struct rl_cpuid_bit avx512vl = {7, 0, EBX, 31};
+static const struct rl_cpuid_bit avx512_vnni = {7, 0, ECX, 11};
+static const struct rl_cpuid_bit avx512_fp16 = {7, 0, EDX, 23};
+static const struct rl_cpuid_bit amx_bf16 = {7, 0, EDX, 22};
+static const struct rl_cpuid_bit amx_tile = {7, 0, EDX, 24};
+static const struct rl_cpuid_bit amx_int8 = {7, 0, EDX, 25};
+static const struct rl_cpuid_bit avx_vnni = {7, 1, EAX, 4};
+static const struct rl_cpuid_bit avx512_bf16 = {7, 1, EAX, 5};
+static const struct rl_cpuid_bit amx_fp16 = {7, 1, EAX, 21};
 
 /* XCR0 components the operating system must save: SDM vol. 1, 13.1. */
 static const uint64_t xcr0_ymm = 0x06;
@@ -43,9 +35,9 @@ enum { COMPONENT_TILE_DATA = 18, MAX_FEATURES = 5 };
 struct isa_row {
     const char *name;
     const char *title;
-    const struct feature *needs[MAX_FEATURES]; /* NULL-terminated if shorter */
-    uint64_t xcr0;                             /* 0: none beyond what every process has */
-    bool tile;                                 /* the kernel must be asked */
+    const struct rl_cpuid_bit *needs[MAX_FEATURES]; /* NULL-terminated if shorter */
+    uint64_t xcr0;                                  /* 0: none beyond what every process has */
+    bool tile;                                      /* the kernel must be asked */
     bool x86;
 };
 
@@ -149,8 +141,7 @@ void rl_cpu_isa_list(const struct rl_cpu *cpu, char *buffer, unsigned n_buffer)
     }
 }
 
-/* Answers of leaves beyond the highest one are meaningless, so they count as zero. */
-static bool has(const struct rl_cpuid *cpuid, const struct feature *f)
+bool rl_cpuid_has(const struct rl_cpuid *cpuid, const struct rl_cpuid_bit *f)
 {
     uint32_t abcd[4];
     cpuid->leaf(cpuid->context, 0, 0, abcd);
@@ -173,7 +164,7 @@ static enum rl_isa_state state_of(const struct rl_cpuid *cpuid, const struct isa
     if (!cpuid->leaf)
         return RL_ISA_NO_HARDWARE;
     for (int i = 0; i < MAX_FEATURES && row->needs[i]; i++)
-        if (!has(cpuid, row->needs[i]))
+        if (!rl_cpuid_has(cpuid, row->needs[i]))
             return RL_ISA_NO_HARDWARE;
     if ((xcr0 & row->xcr0) != row->xcr0)
         return RL_ISA_NO_SYSTEM;
@@ -299,7 +290,8 @@ enum rl_status rl_cpu_decode(const struct rl_cpuid *cpuid, const char *mask, str
     RL_TRY(parse_mask(mask ? mask : "", allowed, err));
     if (cpuid->leaf) {
         decode_identity(cpuid, &cpu);
-        if (has(cpuid, &osxsave))
+        rl_cpuid_read_features(cpuid, &cpu);
+        if (rl_cpuid_has(cpuid, &osxsave))
             xcr0 = cpuid->xcr0(cpuid->context);
     }
     for (int i = 0; i < RL_ISA_COUNT; i++) {

@@ -8,6 +8,7 @@
 
 #include <roofline/error.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /** Instruction sets that kernels are written for, narrow to wide. */
@@ -46,6 +47,8 @@ struct rl_cpu {
     unsigned family, model, stepping;
     unsigned core_type; /**< CPUID leaf 0x1A of the CPU that answered: 0x40 P core, 0x20 E core */
     enum rl_isa_state isa[RL_ISA_COUNT];
+    uint64_t features; /**< what CPUID offers of rl_feature_name, a bit each, whatever the mask */
+    uint64_t l1i_bytes, l1d_bytes, l2_bytes; /**< as CPUID says; 0 unknown */
 };
 
 /** Where CPUID answers come from: the processor, or a table in tests. */
@@ -80,6 +83,16 @@ enum rl_status rl_cpu_decode(const struct rl_cpuid *cpuid, const char *mask, str
 bool rl_cpu_identify_arm(const char *root, unsigned number, struct rl_cpu *cpu);
 
 bool rl_cpu_usable(const struct rl_cpu *cpu, enum rl_isa isa);
+
+/**
+ * Instructions by which one core is told from another, each a bit of rl_cpu.features. None of them
+ * can be offered by a hypervisor to programs on a core that lacks it.
+ * @return name as Linux writes it, e.g. "avx512_fp16"; NULL for an index beyond the last.
+ */
+const char *rl_feature_name(unsigned index);
+
+/** @param name  [n]. @return its bit; 0: no such feature. */
+uint64_t rl_feature_find(const char *name, size_t n);
 
 /** Name in masks and records: "c", "scalar", "sse2", "fma", "avx2", "avx-vnni", … */
 const char *rl_isa_name(enum rl_isa isa);

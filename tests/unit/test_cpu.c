@@ -15,7 +15,7 @@ struct answer {
 };
 
 struct machine {
-    struct answer answer[12];
+    struct answer answer[16];
     uint64_t xcr0;
     bool tiles;
     unsigned asked_component;
@@ -68,6 +68,11 @@ static struct machine server(void)
                 {1, 0, {0x000806F8, 0, leaf1_ecx, 1u << 26}},
                 {7, 0, {1, leaf7_ebx, leaf7_ecx, leaf7_edx}},
                 {7, 1, {1u << 4 | 1u << 5, 0, 0, 0}},
+                /* 48 KiB of data and 32 KiB of code in L1, 2 MiB in L2: ways, line, sets less one
+                 */
+                {4, 0, {1u << 5 | 1, 11u << 22 | 63, 63, 0}},
+                {4, 1, {1u << 5 | 2, 7u << 22 | 63, 63, 0}},
+                {4, 2, {2u << 5 | 3, 15u << 22 | 63, 2047, 0}},
                 {0x1A, 0, {0x40000000, 0, 0, 0}},
                 {0x40000000, 0, {0, 0x4B4D564B, 0x564B4D56, 0x0000004D}},
                 {0x80000000, 0, {0x80000004, 0, 0, 0}},
@@ -90,6 +95,55 @@ static void identity_is_read_from_the_signature(void **state)
     assert_int_equal(cpu.core_type, 0x40);
     assert_string_equal(cpu.hypervisor, "KVM");
     assert_string_equal(cpu.model_name, "Test CPU");
+}
+
+static bool offers(const struct rl_cpu *cpu, const char *name)
+{
+    uint64_t bit = rl_feature_find(name, strlen(name));
+    assert_true(bit != 0);
+    return (cpu->features & bit) != 0;
+}
+
+static void features_are_what_cpuid_offers_whatever_the_mask(void **state)
+{
+    (void)state;
+    struct machine m = server();
+    struct rl_cpu cpu = decode(&m, "sse2");
+    m.xcr0 = 0;
+    struct rl_cpu disabled = decode(&m, NULL);
+    assert_true(offers(&cpu, "amx_tile") && offers(&cpu, "avx512_fp16") && offers(&cpu, "fma"));
+    assert_false(offers(&cpu, "amx_fp16") || offers(&cpu, "sha512") || offers(&cpu, "gfni"));
+    assert_true(disabled.features == cpu.features);
+    m.answer[0].abcd[0] = 1; /* leaf 7 is beyond the highest */
+    assert_true(decode(&m, NULL).features == rl_feature_find("fma", 3));
+    assert_int_equal(rl_feature_find("fm", 2), 0);
+    assert_int_equal(rl_feature_find("no-such-feature", 15), 0);
+}
+
+static void sizes_of_caches_are_ways_times_sets(void **state)
+{
+    (void)state;
+    struct machine m = server();
+    struct rl_cpu cpu = decode(&m, NULL);
+    assert_int_equal(cpu.l1d_bytes, 48 << 10);
+    assert_int_equal(cpu.l1i_bytes, 32 << 10);
+    assert_int_equal(cpu.l2_bytes, 2 << 20);
+    m.answer[0].abcd[0] = 1;
+    assert_int_equal(decode(&m, NULL).l1d_bytes, 0);
+}
+
+static void amd_lists_its_caches_in_a_leaf_of_its_own(void **state)
+{
+    (void)state;
+    struct machine m = {.answer = {{0, 0, {1, 0x68747541, 0x444D4163, 0x69746E65}},
+                                   {1, 0, {0x00A00F11, 0, 0, 1u << 26}},
+                                   {0x80000000, 0, {0x8000001E, 0, 0, 0}},
+                                   {0x8000001D, 0, {1u << 5 | 1, 7u << 22 | 63, 63, 0}},
+                                   {0x8000001D, 1, {2u << 5 | 3, 7u << 22 | 63, 1023, 0}}}};
+    struct rl_cpu cpu = decode(&m, NULL);
+    assert_string_equal(cpu.vendor, "AuthenticAMD");
+    assert_int_equal(cpu.l1d_bytes, 32 << 10);
+    assert_int_equal(cpu.l2_bytes, 512 << 10);
 }
 
 static const char fixtures[] = SOURCE_DIR "/tests/fixture/machine/";
@@ -242,6 +296,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(identity_is_read_from_the_signature),
+        cmocka_unit_test(features_are_what_cpuid_offers_whatever_the_mask),
+        cmocka_unit_test(sizes_of_caches_are_ways_times_sets),
+        cmocka_unit_test(amd_lists_its_caches_in_a_leaf_of_its_own),
         cmocka_unit_test(an_arm_processor_is_known_by_its_register),
         cmocka_unit_test(an_arm_processor_is_known_by_cpuinfo_too),
         cmocka_unit_test(what_is_no_arm_processor_is_not_taken_for_one),
