@@ -89,7 +89,9 @@ struct rl_cpu_identity {
     char *model_name;
     char *microarchitecture; /**< key of data/catalog, e.g. "amd-zen5"; NULL unknown */
     unsigned family, model, stepping;
-    char *isa; /**< space-separated usable ISA names, e.g. "sse2 avx2 avx512" */
+    char *identity_note; /**< why family and model are not believed, or their core's limits are not,
+                              and what follows; NULL: they are */
+    char *isa;           /**< space-separated usable ISA names, e.g. "sse2 avx2 avx512" */
 };
 
 struct rl_topology {

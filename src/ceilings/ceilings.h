@@ -44,6 +44,10 @@ struct rl_measure_options rl_measure_options_default(void);
 enum rl_status rl_host_describe(const char *isa_mask, struct rl_machine *ret_machine,
                                 struct rl_error *err);
 
+/** Whether a rate per cycle is further above its limit than errors of the clock explain: the limit
+ * is then not this core's. false where there is no limit. */
+bool rl_is_above_limit(double per_cycle, double limit_per_cycle);
+
 /** What rl_sampling.nop_per_cycle is for this CPU; 0: not in the catalogue. */
 double rl_host_nop_per_cycle(const struct rl_cpu *cpu);
 

@@ -15,13 +15,22 @@ struct rl_rank {
     unsigned prepared;       /**< samples of special functions begun */
 };
 
+/** Limits that were exceeded on an undisturbed core, which therefore are not those of this core. */
+struct rl_exceeded {
+    unsigned n;
+    char id[RL_ID_LEN]; /**< the ceiling that was furthest above */
+    double per_cycle, limit;
+};
+
 /** One measurement of a machine, from start to record. */
 struct rl_session {
     const struct rl_measure_options *options;
     struct rl_cpu cpu;
     struct rl_places places;
     struct rl_catalog catalog;
-    const struct rl_core *core; /**< NULL: not in the catalogue */
+    struct rl_identity identity;
+    const struct rl_core *core; /**< of the identity; NULL: no limits are known */
+    struct rl_exceeded exceeded;
     struct rl_machine *machine; /**< being filled */
     void *image[RL_PRECISION_COUNT];
 
@@ -108,6 +117,11 @@ enum rl_status rl_measure_latency(struct rl_session *s, double budget_s, struct 
 /* special.c */
 enum rl_status rl_measure_special(struct rl_session *s, double budget_s, struct rl_error *err);
 
+/* host.c */
+/** Name of the core, and what is wrong with the identity, into a record. */
+enum rl_status rl_host_set_identity(struct rl_machine *machine, const struct rl_identity *identity,
+                                    struct rl_error *err);
+
 /** A theoretical limit, per core cycle, for one core. value 0: unknown. */
 struct rl_limit {
     double value;
@@ -120,5 +134,20 @@ struct rl_limit rl_compute_limit(const struct rl_core *core, enum rl_precision p
                                  const char *op, const char *width, unsigned bits);
 struct rl_limit rl_memory_limit(const struct rl_core *core, const char *level,
                                 enum rl_pattern pattern);
+/**
+ * Take back a limit that a measurement exceeded by more than errors of the clock explain: value and
+ * reachable become 0, and the note says why.
+ * @param disturbed  the core was, so that the clock beside the samples says little.
+ * @param exceeded   counts those that were not disturbed.
+ */
+void rl_limit_check(struct rl_limit *limit, const char *id, double per_cycle, bool disturbed,
+                    struct rl_exceeded *exceeded);
+/**
+ * What exceeded limits say of the core.
+ * @param core  name of the core whose limits they are; NULL: one of several.
+ * @return false, and nothing written, if none was exceeded.
+ */
+bool rl_exceeded_text(const struct rl_exceeded *exceeded, const char *core, char *buffer,
+                      size_t size);
 
 #endif

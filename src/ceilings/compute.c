@@ -168,11 +168,16 @@ static enum rl_status add(struct rl_session *s, const struct rl_compute_item *it
 {
     const struct rl_compute_kernel *k = item->kernel;
     struct rl_limit limit = rl_compute_limit(s->core, k->precision, k->op, k->width, k->bits);
+    double per_cycle = timing->per_cycle * k->work;
+    char id[RL_ID_LEN];
+    snprintf(id, sizeof id, "%s.%s.%s@%u", rl_precision_name(k->precision), k->op, k->width,
+             s->threads);
+    rl_limit_check(&limit, id, per_cycle, timing->disturbed, &s->exceeded);
     struct rl_compute_ceiling c = {
         .precision = k->precision,
         .threads = s->threads,
         .rate = rl_value(timing->loops_per_s * k->work, RL_SOURCE_MEASURED, timing->spread),
-        .per_cycle = timing->per_cycle * k->work,
+        .per_cycle = per_cycle,
         .limit_per_cycle = limit.value,
         .reachable_per_cycle = limit.reachable,
         .clock_hz = timing->clock_hz,

@@ -199,3 +199,49 @@ struct rl_limit rl_memory_limit(const struct rl_core *core, const char *level,
     note(&limit, spec, "");
     return limit;
 }
+
+bool rl_is_above_limit(double per_cycle, double limit_per_cycle)
+{
+    const double tolerance = 1.05;
+    return limit_per_cycle > 0 && per_cycle > tolerance * limit_per_cycle;
+}
+
+void rl_limit_check(struct rl_limit *limit, const char *id, double per_cycle, bool disturbed,
+                    struct rl_exceeded *exceeded)
+{
+    char source[RL_NOTE_LEN];
+    if (!rl_is_above_limit(per_cycle, limit->value))
+        return;
+    double times = per_cycle / limit->value;
+    if (!disturbed) {
+        if (exceeded->n++ == 0 || times > exceeded->per_cycle / exceeded->limit) {
+            snprintf(exceeded->id, sizeof exceeded->id, "%s", id);
+            exceeded->per_cycle = per_cycle;
+            exceeded->limit = limit->value;
+        }
+    }
+    snprintf(source, sizeof source, "%s", limit->note);
+    snprintf(limit->note, sizeof limit->note, "left out, as %s: %.4g a cycle; %.*s",
+             disturbed ? "the clock beside the samples cannot be right" : "it was exceeded",
+             limit->value, RL_NOTE_LEN / 2, source);
+    limit->value = 0;
+    limit->reachable = 0;
+}
+
+bool rl_exceeded_text(const struct rl_exceeded *exceeded, const char *core, char *buffer,
+                      size_t size)
+{
+    char others[64] = "";
+    if (exceeded->n == 0)
+        return false;
+    if (exceeded->n > 1)
+        snprintf(others, sizeof others, ", and %u other %s above %s limit", exceeded->n - 1,
+                 exceeded->n == 2 ? "ceiling came out" : "ceilings came out",
+                 exceeded->n == 2 ? "its" : "their");
+    snprintf(buffer, size,
+             "%s came out at %.4g a cycle where %s can do %.4g%s: this is evidently another core; "
+             "what was exceeded is left out, and the other limits may be wrong, too",
+             exceeded->id, exceeded->per_cycle, core ? core : "the core it was taken for",
+             exceeded->limit, others);
+    return true;
+}

@@ -280,6 +280,18 @@ static enum rl_status note_limits(struct rl_session *s, const unsigned *list, si
     return RL_OK;
 }
 
+/* A second sentence where the identity was doubtful before. */
+static enum rl_status note_exceeded(struct rl_session *s, struct rl_error *err)
+{
+    char text[384];
+    char both[1024];
+    const char *before = s->machine->cpu.identity_note;
+    if (!rl_exceeded_text(&s->exceeded, s->identity.name, text, sizeof text))
+        return RL_OK;
+    snprintf(both, sizeof both, "%s%s%s", before ? before : "", before ? ". " : "", text);
+    return rl_string_set(&s->machine->cpu.identity_note, both, err);
+}
+
 static enum rl_status measure_all(struct rl_session *s, struct rl_error *err)
 {
     unsigned all[2];
@@ -293,6 +305,7 @@ static enum rl_status measure_all(struct rl_session *s, struct rl_error *err)
     s->planned_s = budget_s;
     for (size_t i = 0; i < n; i++)
         RL_TRY(measure_threads(s, list[i], budget_s / (double)n, err));
+    RL_TRY(note_exceeded(s, err));
     return describe_result(s, rl_now_s() - start_s, err);
 }
 
@@ -300,9 +313,10 @@ static enum rl_status begin(struct rl_session *s, struct rl_error *err)
 {
     RL_TRY(rl_cpu_detect(s->options->isa_mask, &s->cpu, err));
     RL_TRY(rl_catalog_load(&s->catalog, err));
-    s->core = rl_catalog_find(&s->catalog, &s->cpu);
+    RL_TRY(rl_catalog_identify(&s->catalog, &s->cpu, &s->identity, err));
+    s->core = s->identity.core;
     RL_TRY(rl_topology_detect(NULL, &s->cpu, s->machine, &s->places, err));
-    return rl_string_set(&s->machine->cpu.microarchitecture, s->core ? s->core->name : NULL, err);
+    return rl_host_set_identity(s->machine, &s->identity, err);
 }
 
 static enum rl_status measure_dram(struct rl_session *s, struct rl_error *err)
@@ -335,6 +349,7 @@ static enum rl_status measure_by(const struct rl_measure_options *options,
     for (int p = 0; p < RL_PRECISION_COUNT; p++)
         free(s.image[p]);
     rl_places_release(&s.places);
+    rl_identity_release(&s.identity);
     rl_catalog_release(&s.catalog);
     if (status != RL_OK) {
         rl_machine_release(&machine);

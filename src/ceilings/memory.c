@@ -256,10 +256,15 @@ static enum rl_status add(struct rl_session *s, const struct rl_memory_item *ite
                           const struct rl_timing *timing, struct rl_error *err)
 {
     struct rl_limit limit = rl_memory_limit(s->core, item->level, item->kernel->pattern);
+    double per_cycle = timing->per_cycle * rl_memory_pass_bytes(item);
+    char id[RL_ID_LEN];
+    snprintf(id, sizeof id, "%s.%s@%u", item->level, rl_pattern_name(item->kernel->pattern),
+             s->threads);
+    rl_limit_check(&limit, id, per_cycle, timing->disturbed, &s->exceeded);
     struct rl_memory_ceiling m = {
         .threads = s->threads,
         .rate = rl_value(bytes_per_s(item, timing), RL_SOURCE_MEASURED, timing->spread),
-        .per_cycle = timing->per_cycle * rl_memory_pass_bytes(item),
+        .per_cycle = per_cycle,
         .limit_per_cycle = limit.value,
         .reachable_per_cycle = limit.reachable,
         .clock_hz = timing->clock_hz,

@@ -29,7 +29,7 @@ enum state {
 /* What one check found. */
 struct finding {
     enum state state;
-    char text[320];
+    char text[512];
     char enable[160]; /* one line to type; "" if there is nothing to do */
 };
 
@@ -64,7 +64,9 @@ static void enable(struct finding *f, const char *line)
 
 static void check_core(const struct patient *p, struct finding *f)
 {
-    if (p->machine.cpu.microarchitecture)
+    if (p->machine.cpu.identity_note)
+        say(f, POOR, "%s", p->machine.cpu.identity_note);
+    else if (p->machine.cpu.microarchitecture)
         say(f, GOOD, "%s: theoretical limits are known", p->machine.cpu.microarchitecture);
     else
         say(f, ABSENT,

@@ -1,6 +1,7 @@
 #include "cli/machine_table.h"
 
 #include "base/unit.h"
+#include "ceilings/ceilings.h"
 
 #include <string.h>
 
@@ -89,7 +90,9 @@ static void print_cell(FILE *out, const struct layout *layout, const struct cell
         fprintf(out, " %8.4g", cell->per_cycle);
     else if (layout->per_cycle)
         fprintf(out, " %8s", "");
-    if (cell->limit > 0 && cell->per_cycle > 0)
+    if (rl_is_above_limit(cell->per_cycle, cell->limit))
+        fprintf(out, " %5s", "no");
+    else if (cell->limit > 0 && cell->per_cycle > 0)
         fprintf(out, " %4.0f%%", 100 * cell->per_cycle / cell->limit);
     else
         fprintf(out, " %5s", "");
@@ -258,6 +261,8 @@ void rl_machine_table_head(FILE *out, const struct rl_machine *m)
         fprintf(out, " (%s)", m->cpu.microarchitecture);
     fputc('\n', out);
     print_levels(out, m);
+    if (m->cpu.identity_note)
+        fprintf(out, "identity %s\n", m->cpu.identity_note);
     if (m->cpu.isa)
         fprintf(out, "isa      %s\n", m->cpu.isa);
     fputs("system   ", out);
@@ -289,6 +294,18 @@ static bool any_contended(const struct rl_machine *m)
     return false;
 }
 
+/* In records of programs that did not take such limits back. */
+static bool any_above_limit(const struct rl_machine *m)
+{
+    for (size_t i = 0; i < m->n_compute; i++)
+        if (rl_is_above_limit(m->compute[i].per_cycle, m->compute[i].limit_per_cycle))
+            return true;
+    for (size_t i = 0; i < m->n_memory; i++)
+        if (rl_is_above_limit(m->memory[i].per_cycle, m->memory[i].limit_per_cycle))
+            return true;
+    return false;
+}
+
 void rl_machine_table_print(FILE *out, const struct rl_machine *m, bool all, unsigned columns)
 {
     struct layout layout = layout_for(m, columns);
@@ -309,6 +326,11 @@ void rl_machine_table_print(FILE *out, const struct rl_machine *m, bool all, uns
               out);
     if (any_contended(m))
         fputs("\n≥: the core was shared with other work, so the ceiling is at least this\n", out);
+    if (any_above_limit(m))
+        fputs("\nno: faster than the limit in the record, which therefore is not this core's; "
+              "measure "
+              "again\n",
+              out);
     if (!all && (left_out || m->missing.n))
         fprintf(out,
                 "\n%u ceilings of slower instruction sets and %zu that are not available here "

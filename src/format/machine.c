@@ -70,6 +70,7 @@ static const struct field cpu_fields[] = {
     FIELD(rl_cpu_identity, "family", FIELD_UINT, family),
     FIELD(rl_cpu_identity, "model", FIELD_UINT, model),
     FIELD(rl_cpu_identity, "stepping", FIELD_UINT, stepping),
+    FIELD(rl_cpu_identity, "identity_note", FIELD_STRING, identity_note),
     FIELD(rl_cpu_identity, "isa", FIELD_STRING, isa),
 };
 

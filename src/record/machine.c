@@ -49,6 +49,7 @@ static void release_cpu(struct rl_cpu_identity *cpu)
     free(cpu->vendor);
     free(cpu->model_name);
     free(cpu->microarchitecture);
+    free(cpu->identity_note);
     free(cpu->isa);
 }
 
