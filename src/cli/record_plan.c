@@ -241,10 +241,18 @@ static enum rl_status check_counters(const struct record_options *o, struct rl_e
     return status;
 }
 
+static enum rl_status new_events(const struct record_options *o, struct rl_named_events **ret,
+                                 struct rl_error *err)
+{
+    struct rl_cpu cpu;
+    RL_TRY(rl_cpu_detect(NULL, &cpu, err));
+    return rl_named_events_new(o->event.item, o->event.n, &cpu, NULL, ret, err);
+}
+
 static enum rl_status check_events(const struct record_options *o, struct rl_error *err)
 {
     struct rl_named_events *events = NULL;
-    RL_TRY(rl_named_events_new(o->event.item, o->event.n, NULL, &events, err));
+    RL_TRY(new_events(o, &events, err));
     rl_named_events_free(events);
     return RL_OK;
 }
@@ -349,7 +357,7 @@ static enum rl_status profile(const struct record_options *options,
                        "command");
     how.counters = counters.pmu;
     if (options->event.n)
-        RL_TRY(rl_named_events_new(options->event.item, options->event.n, NULL, &events, err));
+        RL_TRY(new_events(options, &events, err));
     how.events = events;
     now_text(date, sizeof date);
     char *preload = rl_object_path("librooflinesample.so");

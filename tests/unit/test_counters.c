@@ -59,6 +59,7 @@ static struct rl_pmu_options how(void)
     skylake.family = 6;
     skylake.model = 0x9e;
     skylake.stepping = 9;
+    skylake.features = 0; /* what this processor offers does not belong to that name */
     options.root = SOURCE_DIR "/tests/fixture/machine/skylake-client";
     options.calls = &calls;
     options.plan.wants_system = false;

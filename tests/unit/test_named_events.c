@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,7 +30,7 @@ static struct rl_named_events *events_of(const char *name, const struct rl_pmu_c
 {
     struct rl_named_events *events;
     struct rl_error err = {0};
-    if (rl_named_events_new(&name, 1, calls, &events, &err) != RL_OK) {
+    if (rl_named_events_new(&name, 1, NULL, calls, &events, &err) != RL_OK) {
         print_message("%s\n", err.text);
         skip();
     }
@@ -76,12 +77,12 @@ static void an_unknown_name_is_refused_with_near_ones(void **state)
     struct rl_error err = {0};
     need_library();
     for (size_t i = 0; i < 2; i++) {
-        assert_int_equal(rl_named_events_new(&wrong[i], 1, NULL, &events, &err), RL_EINVAL);
+        assert_int_equal(rl_named_events_new(&wrong[i], 1, NULL, NULL, &events, &err), RL_EINVAL);
         assert_non_null(strstr(err.text, wrong[i]));
         assert_non_null(strstr(err.text, "PAGE-FAULTS"));
     }
     const char *far = "zzzzzzzzzzzz";
-    assert_int_equal(rl_named_events_new(&far, 1, NULL, &events, &err), RL_EINVAL);
+    assert_int_equal(rl_named_events_new(&far, 1, NULL, NULL, &events, &err), RL_EINVAL);
     assert_null(strstr(err.text, "near it"));
     assert_null(events);
 }
@@ -148,21 +149,48 @@ static void what_the_kernel_refuses_is_said_at_once(void **state)
     need_library();
     memset(&fake, 0, sizeof fake);
     fake.error = ENOENT;
-    assert_int_equal(rl_named_events_new(&name, 1, &calls, &events, &err), RL_EUNAVAIL);
+    assert_int_equal(rl_named_events_new(&name, 1, NULL, &calls, &events, &err), RL_EUNAVAIL);
     assert_int_equal(strncmp(err.text, faults, strlen(faults)), 0);
     fake.error = 0;
     name = "";
-    assert_int_equal(rl_named_events_new(&name, 1, &calls, &events, &err), RL_EINVAL);
+    assert_int_equal(rl_named_events_new(&name, 1, NULL, &calls, &events, &err), RL_EINVAL);
     assert_null(events);
+}
+
+/* libpfm4 encodes events of processors that are not here only if it is told to. */
+static void events_of_a_core_that_this_is_not_are_refused(void **state)
+{
+    (void)state;
+    const char *name = "skl::INST_RETIRED:ANY_P";
+    struct rl_cpu cpu = {.vendor = "GenuineIntel", .family = 6, .model = 0xa7};
+    struct rl_named_events *events = NULL;
+    struct rl_error err = {0};
+    need_library();
+    memset(&fake, 0, sizeof fake);
+    if (rl_named_events_new(&name, 1, &cpu, &calls, &events, &err) != RL_OK) {
+        print_message("%s\n", err.text);
+        skip();
+    }
+    rl_named_events_free(events);
+    events = NULL;
+    cpu.features = rl_feature_find("amx_tile", 8);
+    assert_int_equal(rl_named_events_new(&name, 1, &cpu, &calls, &events, &err), RL_EUNAVAIL);
+    assert_non_null(strstr(err.text, "not the core that CPUID names"));
+    assert_null(events);
+    name = faults; /* what the kernel counts by itself means the same anywhere */
+    assert_int_equal(rl_named_events_new(&name, 1, &cpu, &calls, &events, &err), RL_OK);
+    rl_named_events_free(events);
 }
 
 int main(void)
 {
+    setenv("LIBPFM_ENCODE_INACTIVE", "1", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_event_of_the_kernel_is_counted_for_the_program),
         cmocka_unit_test(an_unknown_name_is_refused_with_near_ones),
         cmocka_unit_test(a_count_of_part_of_the_time_is_no_count),
         cmocka_unit_test(what_the_kernel_refuses_is_said_at_once),
+        cmocka_unit_test(events_of_a_core_that_this_is_not_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

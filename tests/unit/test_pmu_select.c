@@ -310,6 +310,28 @@ static void an_unknown_processor_counts_nothing_and_says_so(void **state)
     rl_pmu_plan_release(&plan);
 }
 
+/* Rocket Lake's events on a core with tiles would count something else under the same numbers. */
+static void a_processor_that_is_not_what_it_says_counts_nothing_and_says_so(void **state)
+{
+    (void)state;
+    char root[] = SOURCE_DIR "/tests/fixture/machine/icelake-sp";
+    struct rl_cpu cpu = {.vendor = "GenuineIntel", .family = 6, .model = 0xa7, .stepping = 1};
+    struct rl_pmu_host host;
+    cpu.features = rl_feature_find("avx512f", 7);
+    rl_pmu_host_detect(root, &cpu, &host);
+    struct rl_pmu_plan plan = plan_of(&host, RL_PMU_QUICK, 1);
+    assert_int_equal(plan.why, RL_PMU_FINE);
+    rl_pmu_plan_release(&plan);
+
+    cpu.features |= rl_feature_find("amx_tile", 8);
+    rl_pmu_host_detect(root, &cpu, &host);
+    plan = plan_of(&host, RL_PMU_QUICK, 1);
+    assert_int_equal(plan.why, RL_PMU_CONTRADICTED);
+    assert_int_equal(plan.n_core, 0);
+    assert_int_equal(plan.n_pass, 0);
+    rl_pmu_plan_release(&plan);
+}
+
 static void haswell_has_traffic_and_no_flop(void **state)
 {
     (void)state;
@@ -407,6 +429,7 @@ int main(void)
         cmocka_unit_test(a_guest_without_offcore_register_has_no_memory_traffic),
         cmocka_unit_test(a_guest_without_pmu_counts_nothing_and_says_so),
         cmocka_unit_test(an_unknown_processor_counts_nothing_and_says_so),
+        cmocka_unit_test(a_processor_that_is_not_what_it_says_counts_nothing_and_says_so),
         cmocka_unit_test(haswell_has_traffic_and_no_flop),
         cmocka_unit_test(arm_multiplies_by_the_length_of_vectors),
         cmocka_unit_test(events_that_only_the_kernel_numbers_are_taken_from_it),

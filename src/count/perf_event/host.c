@@ -1,5 +1,6 @@
 #include "count/perf_event/host.h"
 
+#include "catalog/catalog.h"
 #include "count/perf_event/table.h"
 
 #include <ctype.h>
@@ -55,6 +56,21 @@ static void detect_arm(struct rl_pmu_host *host)
     host->stepping = cpu.stepping;
 }
 
+/* Events of another core count something else under the same number. Without memory to find out,
+ * what the processor says of itself is believed. */
+static bool is_contradicted(const struct rl_cpu *cpu)
+{
+    struct rl_catalog catalog = {0};
+    struct rl_identity identity = {0};
+    bool found = false;
+    if (rl_catalog_load(&catalog, NULL) == RL_OK &&
+        rl_catalog_identify(&catalog, cpu, &identity, NULL) == RL_OK)
+        found = identity.is_contradicted;
+    rl_identity_release(&identity);
+    rl_catalog_release(&catalog);
+    return found;
+}
+
 static void detect_x86(const struct rl_cpu *cpu, struct rl_pmu_host *host)
 {
     const char *maker = strcmp(cpu->vendor, "GenuineIntel") == 0   ? "intel"
@@ -65,6 +81,7 @@ static void detect_x86(const struct rl_cpu *cpu, struct rl_pmu_host *host)
     host->model = cpu->model;
     host->stepping = cpu->stepping;
     host->is_virtual = cpu->hypervisor[0] != '\0';
+    host->is_contradicted = is_contradicted(cpu);
     /* What is masked from us is not masked from the program. */
     bool has_512 =
         cpu->isa[RL_ISA_AVX512] == RL_ISA_USABLE || cpu->isa[RL_ISA_AVX512] == RL_ISA_MASKED;

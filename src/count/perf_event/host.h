@@ -25,6 +25,8 @@ struct rl_pmu_host {
                              none or not known */
     char kernel[64];      /**< release */
     char microcode[24];
+    bool is_contradicted; /**< it offers instructions that the core it names never had: the events
+                             of that core are not to be programmed */
 };
 
 /**

@@ -30,11 +30,22 @@ static int open_event(const struct rl_named_events *events, size_t i, pid_t pid)
     return events->calls->open(events->calls->context, &attr, pid, -1, -1);
 }
 
+/* Events that tables of a core encode, libpfm4's or the kernel's; not those of the kernel itself.
+ */
+static bool is_of_a_core(const struct perf_event_attr *attr)
+{
+    return attr->type == PERF_TYPE_RAW || attr->type == PERF_TYPE_HW_CACHE;
+}
+
 /* On ourselves: what cannot be had is said before the program runs. */
 static enum rl_status try_event(const struct rl_named_events *events, size_t i,
                                 struct rl_error *err)
 {
     char text[256];
+    if (events->host.is_contradicted && is_of_a_core(&events->attr[i])) {
+        rl_pmu_why_text(RL_PMU_CONTRADICTED, &events->host, NULL, text, sizeof text);
+        return rl_fail(err, RL_EUNAVAIL, "%s: %s", events->event[i].name, text);
+    }
     int fd = open_event(events, i, 0);
     if (fd >= 0) {
         close(fd);
@@ -62,7 +73,7 @@ static enum rl_status fill(struct rl_named_events *events, const char *const *na
     return RL_OK;
 }
 
-enum rl_status rl_named_events_new(const char *const *name, size_t n,
+enum rl_status rl_named_events_new(const char *const *name, size_t n, const struct rl_cpu *cpu,
                                    const struct rl_pmu_calls *calls, struct rl_named_events **ret,
                                    struct rl_error *err)
 {
@@ -73,7 +84,7 @@ enum rl_status rl_named_events_new(const char *const *name, size_t n,
     events->event = calloc(n + 1, sizeof *events->event);
     events->attr = calloc(n + 1, sizeof *events->attr);
     events->fd = calloc(n + 1, sizeof *events->fd);
-    rl_pmu_host_detect(NULL, NULL, &events->host);
+    rl_pmu_host_detect(NULL, cpu, &events->host);
     enum rl_status status = RL_OK;
     if (!events->event || !events->attr || !events->fd) {
         status = rl_fail(err, RL_ENOMEM, "no memory for events");

@@ -22,12 +22,14 @@ struct rl_named_events;
  *
  * @param name   [n] as libpfm4 writes them: "FP_ARITH:SCALAR_DOUBLE", "perf::PAGE-FAULTS:u".
  * Without a level of privilege after the name, the kernel is left out.
+ * @param cpu    who the processor is: events of its cores are refused where that is contradicted.
  * @param calls  NULL: the system's; borrowed.
  * @param ret    release with rl_named_events_free; written on RL_OK only.
  * @return RL_OK; RL_EINVAL for a name that is not known here, with near ones; RL_EUNAVAIL without
- *         libpfm4 or where the kernel refuses the event, with the reason; RL_ENOMEM.
+ *         libpfm4, where the kernel refuses the event, or where it belongs to a core that this is
+ *         not, with the reason; RL_ENOMEM.
  */
-enum rl_status rl_named_events_new(const char *const *name, size_t n,
+enum rl_status rl_named_events_new(const char *const *name, size_t n, const struct rl_cpu *cpu,
                                    const struct rl_pmu_calls *calls, struct rl_named_events **ret,
                                    struct rl_error *err);
 /** NULL is fine. */

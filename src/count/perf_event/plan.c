@@ -406,6 +406,10 @@ static void find_cores(struct planner *p)
                                     p->host->stepping, core);
     struct rl_pmu_plan *plan = p->plan;
     plan->why = n ? RL_PMU_NO_PMU : RL_PMU_UNKNOWN_CORE;
+    if (n && p->host->is_contradicted) {
+        plan->why = RL_PMU_CONTRADICTED;
+        return;
+    }
     for (size_t i = 0; i < n; i++) {
         struct rl_pmu_device device;
         unsigned counters = p->host->has_smt ? core[i]->counters_smt : core[i]->counters;

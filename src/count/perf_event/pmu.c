@@ -101,7 +101,7 @@ static enum rl_status find_why(struct rl_pmu *pmu, enum rl_pmu_why *ret, struct 
 static void explain(const struct rl_pmu *pmu, enum rl_pmu_why why, char *text, size_t size)
 {
     char detail[96] = "";
-    if (why == RL_PMU_UNKNOWN_CORE && pmu->host.maker[0])
+    if ((why == RL_PMU_UNKNOWN_CORE || why == RL_PMU_CONTRADICTED) && pmu->host.maker[0])
         snprintf(detail, sizeof detail, "%s family %#x model %#x", pmu->host.maker,
                  pmu->host.family, pmu->host.model);
     else if (why == RL_PMU_NO_PMU && pmu->host.is_virtual)

@@ -16,6 +16,10 @@ struct row {
 static const struct row rows[RL_PMU_WHY_COUNT] = {
     [RL_PMU_FINE] = {"fine", "counted", ""},
     [RL_PMU_UNKNOWN_CORE] = {"unknown-core", "no table of events knows this processor%D", ""},
+    [RL_PMU_CONTRADICTED] = {"contradicted",
+                             "the processor is not the core that CPUID names, so that core's "
+                             "events would count something else%D",
+                             ""},
     [RL_PMU_NO_PLAN] = {"no-plan", "this core has no events of use%D", ""},
     [RL_PMU_NO_PMU] = {"no-pmu", "the kernel offers no hardware counters%D",
                        "ask for counters in the virtual machine's settings (vPMU)"},

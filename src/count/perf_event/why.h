@@ -11,6 +11,7 @@ enum rl_pmu_why {
     RL_PMU_FINE = 0,
     /* The machine. */
     RL_PMU_UNKNOWN_CORE, /**< not in data/events */
+    RL_PMU_CONTRADICTED, /**< CPUID names a core that this is not */
     RL_PMU_NO_PLAN,      /**< known, and nothing can be counted */
     RL_PMU_NO_PMU,       /**< the kernel offers no counters of the cores */
     RL_PMU_NO_CALL,      /**< ENOSYS: no perf_event_open */
