@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FP64_BITS = 64, FMA_FLOP = 2 };
+enum { FP64_BITS = 64, FMA_FLOP = 2, NARROW_BITS = 256 };
 
 static void note(struct rl_limit *limit, const struct rl_spec *spec, const char *how)
 {
@@ -25,6 +25,25 @@ static double width_share(const struct rl_core *core, unsigned bits)
 {
     double full = pipe_bits(core);
     return full > 0 && bits < full ? bits / full : 1;
+}
+
+/* Some cores with 512-bit units have a pipe more for narrower instructions: a row "..._256" is what
+ * they do at 256 bits. */
+static const struct rl_spec *spec_for(const struct rl_core *core, const char *metric, unsigned bits)
+{
+    char narrow[48];
+    const struct rl_spec *spec = NULL;
+    snprintf(narrow, sizeof narrow, "%s_256", metric);
+    if (bits <= NARROW_BITS)
+        spec = rl_core_spec(core, narrow);
+    return spec ? spec : rl_core_spec(core, metric);
+}
+
+/* What instructions of so many bits reach of the value of a row. */
+static double share_of(const struct rl_core *core, const struct rl_spec *spec, unsigned bits)
+{
+    bool is_narrow = strstr(spec->metric, "_256") != NULL;
+    return is_narrow ? (double)bits / NARROW_BITS : width_share(core, bits);
 }
 
 static double lane_factor(enum rl_precision precision)
@@ -51,10 +70,10 @@ static struct rl_limit scaled(const struct rl_core *core, const char *metric, do
                               unsigned bits)
 {
     struct rl_limit limit = {0};
-    const struct rl_spec *spec = rl_core_spec(core, metric);
+    const struct rl_spec *spec = spec_for(core, metric, bits);
     if (!spec)
         return limit;
-    double share = width_share(core, bits);
+    double share = share_of(core, spec, bits);
     limit.value = spec->value * factor * share;
     note(&limit, spec, share < 1 ? ", scaled to the width" : "");
     return limit;
@@ -65,16 +84,17 @@ static struct rl_limit scaled(const struct rl_core *core, const char *metric, do
 static struct rl_limit add_mul_limit(const struct rl_core *core, double factor, unsigned bits)
 {
     struct rl_limit limit = {0};
-    const struct rl_spec *both = rl_core_spec(core, "fma_plus_add_flop");
-    double add = rl_core_value(core, "fp64_add_flop");
-    double mul = rl_core_value(core, "fp64_mul_flop");
-    double fma = rl_core_value(core, "fp64_fma_flop");
+    const struct rl_spec *both = spec_for(core, "fma_plus_add_flop", bits);
+    double share = width_share(core, bits);
+    double add = share * rl_core_value(core, "fp64_add_flop");
+    double mul = share * rl_core_value(core, "fp64_mul_flop");
+    double fma = share * rl_core_value(core, "fp64_fma_flop");
     if (!both || add <= 0 || mul <= 0)
         return limit;
-    double slots = fma / FMA_FLOP + (both->value - fma);
+    double slots = fma / FMA_FLOP + (both->value * share_of(core, both, bits) - fma);
     double value = 2 * add < 2 * mul ? 2 * add : 2 * mul;
     value = slots < value ? slots : value;
-    limit.value = value * factor * width_share(core, bits);
+    limit.value = value * factor;
     snprintf(limit.note, sizeof limit.note, "derived from the pipes of add, mul and fma; %s",
              both->source);
     return limit;
@@ -239,8 +259,8 @@ bool rl_exceeded_text(const struct rl_exceeded *exceeded, const char *core, char
                  exceeded->n == 2 ? "ceiling came out" : "ceilings came out",
                  exceeded->n == 2 ? "its" : "their");
     snprintf(buffer, size,
-             "%s came out at %.4g a cycle where %s can do %.4g%s: this is evidently another core; "
-             "what was exceeded is left out, and the other limits may be wrong, too",
+             "%s came out at %.4g a cycle where %s is said to do %.4g%s: these are no limits of "
+             "this core and are left out; if it is not that core at all, the others are wrong, too",
              exceeded->id, exceeded->per_cycle, core ? core : "the core it was taken for",
              exceeded->limit, others);
     return true;

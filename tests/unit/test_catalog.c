@@ -54,6 +54,7 @@ static const char *const metrics[] = {
     "fma_pipe_bits",
     "fma_pipes",
     "fma_plus_add_flop",
+    "fma_plus_add_flop_256",
     "fma_plus_add_flop_measured",
     "fp16_fma_flop",
     "fp32_fma_flop",

@@ -64,6 +64,12 @@ static void mixed_additions_and_multiplications_share_the_pipes(void **state)
     near(limit("intel-haswell", RL_FP64, "add+mul", "avx2", 256), 8);
     /* Golden Cove: three ports of 4 lanes for both together */
     near(limit("intel-golden-cove", RL_FP64, "add+mul", "avx2", 256), 12);
+    /* its server sibling has that third pipe for 256 bits and less only */
+    near(limit("intel-sapphirerapids", RL_FP64, "add+mul", "avx512", 512), 16);
+    near(limit("intel-sapphirerapids", RL_FP64, "add+mul", "avx2", 256), 12);
+    near(limit("intel-sapphirerapids", RL_FP32, "add+mul", "scalar", 0), 3);
+    near(limit("intel-sapphirerapids", RL_FP64, "fma+add", "avx512", 512), 32);
+    near(limit("intel-sapphirerapids", RL_FP64, "fma+add", "sse2", 128), 10);
 }
 
 static void what_is_reached_stands_apart_from_the_pipe_limit(void **state)
@@ -310,8 +316,9 @@ static void a_limit_that_was_exceeded_is_taken_back(void **state)
     rl_limit_check(&l, "L1.load@1", 80, false, &exceeded);
     assert_int_equal(exceeded.n, 2);
     assert_true(rl_exceeded_text(&exceeded, "amd-zen4", text, sizeof text));
-    assert_non_null(strstr(text, "fp64.fma.avx512@1 came out at 31.9 a cycle where amd-zen4 can do "
-                                 "16, and 1 other ceiling"));
+    assert_non_null(strstr(text,
+                           "fp64.fma.avx512@1 came out at 31.9 a cycle where amd-zen4 is said "
+                           "to do 16, and 1 other ceiling"));
 }
 
 /* A shared core slows the chain that measures the clock: rates per cycle come out too high. */
