@@ -2,11 +2,15 @@
 
 #include "base/error.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 enum { CALIBRATION_TRIES = 2, CALIBRATION_STEP = 4 };
+/* Of a private job's sample, run before it untimed: cores change their clock, and stall for some
+ * microseconds, when wide vectors begin. */
+enum { SETTLING_PART = 4 };
 static const double clock_agreement = 0.01; /* relative; readings below are disturbed ones */
 static const double clock_steady = 0.005;   /* relative; a larger step is a change of clock */
 static const double near_s = 1e-3;          /* clock readings this close in time are as one */
@@ -62,23 +66,33 @@ static bool is_near(const struct rl_sampler *s, const struct rl_sample_rank *r, 
     return r->ring_hz[i] > 0 && (double)(now - r->ring_ticks[i]) < near_s * s->clock.tick_hz;
 }
 
-/* A disturbed chain reads low, so of the readings close in time those near the largest count; their
- * mean, because a counter that advances in steps makes the largest one too large. */
-static double clock_near(const struct rl_sampler *s, const struct rl_sample_rank *r)
+/* After a reading that agrees with the one before: the mean of the last ones that agree, because a
+ * counter that advances in steps makes single ones wrong. What came before a change is of another
+ * clock: wide vectors lower it for the time they run and some hundred microseconds more. */
+static double clock_agreed(const struct rl_sampler *s, const struct rl_sample_rank *r)
 {
     uint64_t now = rl_ticks();
-    double best = 0;
+    double newest = r->ring_hz[r->ring_at];
     double sum = 0;
     unsigned n = 0;
+    for (; n < RL_SAMPLE_RING; n++) {
+        unsigned i = (r->ring_at + RL_SAMPLE_RING - n) % RL_SAMPLE_RING;
+        if (!is_near(s, r, i, now) || fabs(r->ring_hz[i] - newest) > clock_agreement * newest)
+            break;
+        sum += r->ring_hz[i];
+    }
+    return n ? sum / n : newest;
+}
+
+/* Otherwise: a disturbed chain reads low, so of the readings close in time the largest. */
+static double clock_highest(const struct rl_sampler *s, const struct rl_sample_rank *r)
+{
+    uint64_t now = rl_ticks();
+    double best = r->ring_hz[r->ring_at];
     for (unsigned i = 0; i < RL_SAMPLE_RING; i++)
         if (is_near(s, r, i, now) && r->ring_hz[i] > best)
             best = r->ring_hz[i];
-    for (unsigned i = 0; i < RL_SAMPLE_RING; i++)
-        if (is_near(s, r, i, now) && r->ring_hz[i] > (1 - clock_agreement) * best) {
-            sum += r->ring_hz[i];
-            n++;
-        }
-    return n ? sum / n : r->ring_hz[r->ring_at];
+    return best;
 }
 
 static double timed_s(struct rl_sampler *s, const struct rl_job *job, unsigned rank, uint64_t loops)
@@ -160,7 +174,10 @@ static double probe(struct rl_sampler *s, struct rl_sample_rank *r)
 {
     (void)rl_nop_rate(&s->clock); /* its code may have to come back into the caches */
     double nop_hz = rl_nop_rate(&s->clock);
-    double core_hz = clock_near(s, r);
+    bool steady = read_clock(s, r);
+    if (!steady) /* changed since the last sample, or disturbed */
+        (void)push_reading(s, r);
+    double core_hz = steady ? clock_agreed(s, r) : clock_highest(s, r);
     double nop = core_hz > 0 ? nop_hz / core_hz : 0;
     if (r->last && nop < r->last->nop)
         r->last->nop = nop;
@@ -197,6 +214,8 @@ static bool take_sample(struct rl_sampler *s, unsigned j, unsigned rank)
     long before = switches();
     if (job->prepare)
         job->prepare(job->arg, rank);
+    if (!job->shared && s->loops[j] > SETTLING_PART)
+        job->run(job->arg, rank, s->loops[j] / SETTLING_PART);
     double nop = s->how->probe ? probe(s, r) : 0;
     r->turn++;
     meet(s);
@@ -205,7 +224,7 @@ static bool take_sample(struct rl_sampler *s, unsigned j, unsigned rank)
     double seconds = timed_s(s, job, rank, s->loops[j]);
     bool steady = read_clock(s, r);
     struct rl_sample *sample = &r->sample[(size_t)j * s->how->max_repeats + s->repeats[j]];
-    sample->clock_hz = steady ? clock_near(s, r) : -clock_near(s, r);
+    sample->clock_hz = steady ? clock_agreed(s, r) : -clock_highest(s, r);
     sample->loop_s = seconds / (double)s->loops[j];
     if (switches() != before)
         sample->loop_s = -sample->loop_s;
@@ -369,7 +388,7 @@ enum rl_status rl_sample(struct rl_team *team, const struct rl_job *job, unsigne
                            .job = job,
                            .n_job = n_job,
                            .how = how,
-                           .clock = rl_clock_calibrate()};
+                           .clock = how->clock ? *how->clock : rl_clock_calibrate()};
     atomic_init(&s.stop_turn, UINT32_MAX);
     enum rl_status status = RL_OK;
     if (!sampler_alloc(&s)) {

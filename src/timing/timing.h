@@ -58,6 +58,7 @@ struct rl_sampling {
     unsigned max_repeats; /**< samples of every job at most; <= 65536 */
     double steady_spread; /**< stop early once every job's spread is below; 0: never early */
     unsigned top;         /**< least samples a value rests on, see rl_estimate_top */
+    const struct rl_clock *clock; /**< as calibrated before; NULL: calibrate now, 20 ms */
     bool probe;           /**< run the contention probe between samples; those of private jobs next
                                to a low one do not count */
     double nop_per_cycle; /**< what the probe shows on this core undisturbed; 0: inferred */
