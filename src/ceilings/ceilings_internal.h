@@ -10,6 +10,8 @@
 /** What one rank owns while a team of some size is measured. */
 struct rl_rank {
     struct rl_buffer buffer; /**< arrays of memory kernels, filled by the rank itself */
+    size_t filled;           /**< bytes of it so far: memory that nobody touched before can take
+                                  seconds a GiB in a virtual machine */
     size_t roll;             /**< where the next stretch of DRAM begins */
     void *out;               /**< [RL_KERNEL_IMAGE_BYTES] */
     unsigned prepared;       /**< samples of special functions begun */
@@ -33,6 +35,7 @@ struct rl_session {
     struct rl_exceeded exceeded;
     struct rl_machine *machine; /**< being filled */
     void *image[RL_PRECISION_COUNT];
+    struct rl_clock clock;
 
     unsigned threads; /**< of the team at work */
     struct rl_team *team;
@@ -66,6 +69,7 @@ struct rl_phase {
     const char *label; /**< for the progress bar */
     double budget_s;
     bool trial; /**< only to choose among variants: no overtime where the core was contended */
+    unsigned min_repeats; /**< samples of every job, whatever the budget; 0: the usual */
 };
 
 /**
@@ -76,6 +80,9 @@ struct rl_phase {
 enum rl_status rl_session_sample(struct rl_session *s, const struct rl_phase *phase,
                                  const struct rl_job *job, unsigned n, struct rl_timing *ret_timing,
                                  struct rl_error *err);
+
+/** Let every rank fill its buffer up to there, as far as it has not. */
+void rl_session_fill(struct rl_session *s, size_t bytes);
 
 /* compute.c */
 enum rl_status rl_measure_compute(struct rl_session *s, double budget_s, struct rl_error *err);

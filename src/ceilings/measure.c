@@ -9,6 +9,7 @@
 /* A phase ends early, but not before this share of its budget, once every spread is this small. */
 static const double least_share = 0.5;
 static const double steady_spread = 0.003;
+enum { MIN_REPEATS = 5, MAX_REPEATS = 2000 };
 /* Of the budget, to go on with ceilings whose core was contended. */
 static const double overtime_share = 0.5;
 
@@ -63,8 +64,9 @@ static struct rl_sampling sampling_of(struct rl_session *s, const struct rl_phas
     if (!phase->trial && s->options->mode != RL_MEASURE_QUICK)
         how.overtime_s = overtime_share * phase->budget_s;
     how.steady_spread = phase->trial ? 0 : steady_spread;
-    how.min_repeats = 5;
-    how.max_repeats = 2000;
+    how.min_repeats = phase->min_repeats ? phase->min_repeats : MIN_REPEATS;
+    how.max_repeats = MAX_REPEATS;
+    how.clock = &s->clock;
     how.probe = true;
     how.nop_per_cycle = rl_core_value(s->core, "nop_per_cycle");
     how.cancelled = cancelled;
@@ -123,10 +125,35 @@ static void release_team(struct rl_session *s)
     s->rank = NULL;
 }
 
-static void touch(void *arg, unsigned rank)
+struct filling {
+    struct rl_session *session;
+    size_t bytes;
+};
+
+static void fill(void *arg, unsigned rank)
 {
-    struct rl_session *s = arg;
-    rl_buffer_fill(s->rank[rank].buffer.base, s->rank[rank].buffer.bytes);
+    const struct filling *filling = arg;
+    struct rl_rank *r = &filling->session->rank[rank];
+    size_t bytes = filling->bytes < r->buffer.bytes ? filling->bytes : r->buffer.bytes;
+    if (bytes <= r->filled)
+        return;
+    rl_buffer_fill(r->buffer.base + r->filled, bytes - r->filled);
+    r->filled = bytes;
+}
+
+void rl_session_fill(struct rl_session *s, size_t bytes)
+{
+    rl_team_run(s->team, fill, &(struct filling){s, bytes});
+}
+
+/* Fill what the last level, as it is known now, asks for. */
+static void fill_buffers(struct rl_session *s)
+{
+    size_t bytes = rl_rank_buffer_bytes(s);
+    for (unsigned i = 0; i < s->threads; i++)
+        if (bytes < s->rank[i].buffer.bytes)
+            s->rank[i].buffer.bytes = bytes;
+    rl_session_fill(s, bytes);
 }
 
 /* Memory that does not fit must be refused here: a control group kills instead of refusing. */
@@ -167,8 +194,6 @@ static enum rl_status make_team(struct rl_session *s, unsigned threads, struct r
         if (status == RL_OK && !s->rank[i].out)
             status = rl_fail(err, RL_ENOMEM, "no memory for register images");
     }
-    if (status == RL_OK)
-        rl_team_run(s->team, touch, s);
     return status;
 }
 
@@ -177,6 +202,7 @@ static enum rl_status run_phases(struct rl_session *s, double budget_s, struct r
     bool quick = s->options->mode == RL_MEASURE_QUICK;
     if (!quick && s->threads == 1)
         RL_TRY(rl_sweep_levels(s, share_sweep * budget_s, err));
+    fill_buffers(s);
     RL_TRY(rl_measure_compute(s, share_compute * budget_s, err));
     if (!quick)
         RL_TRY(rl_measure_special(s, share_special * budget_s, err));
@@ -235,7 +261,7 @@ static enum rl_status describe_result(struct rl_session *s, double elapsed_s, st
     char text[RL_NOTE_LEN];
     env->clock_min_hz = s->clock_min_hz;
     env->clock_max_hz = s->clock_max_hz;
-    env->tsc_hz = rl_clock_calibrate().tick_hz;
+    env->tsc_hz = s->clock.tick_hz;
     env->elapsed_s = elapsed_s;
     snprintf(text, sizeof text,
              "%s: undisturbed in %.0f %% of probes (%.2f no-ops a cycle, %.2f usual)",
@@ -329,6 +355,8 @@ static enum rl_status measure_dram(struct rl_session *s, struct rl_error *err)
     for (size_t i = 0; i < o->n_threads && status == RL_OK; i++) {
         status = make_team(s, o->threads[i], err);
         if (status == RL_OK)
+            fill_buffers(s);
+        if (status == RL_OK)
             status = rl_measure_level(s, "DRAM", o->budget_s / (double)o->n_threads, err);
         release_team(s);
     }
@@ -342,7 +370,7 @@ static enum rl_status measure_by(const struct rl_measure_options *options,
                                  struct rl_machine *ret_machine, struct rl_error *err)
 {
     struct rl_machine machine = {0};
-    struct rl_session s = {.options = options, .machine = &machine};
+    struct rl_session s = {.options = options, .machine = &machine, .clock = rl_clock_calibrate()};
     enum rl_status status = begin(&s, err);
     if (status == RL_OK)
         status = how(&s, err);

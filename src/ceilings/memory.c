@@ -7,8 +7,9 @@
 #include <string.h>
 
 static const double sample_s = 20e-6;
-static const size_t chunk_bytes = (size_t)8 << 20; /* of DRAM in one sample */
-static const size_t skew_bytes = 1088;             /* keeps arrays apart in pages and sets */
+static const size_t long_pass_bytes = (size_t)4 << 20; /* no core moves them in sample_s */
+static const size_t chunk_bytes = (size_t)8 << 20;     /* of DRAM in one sample */
+static const size_t skew_bytes = 1088;                 /* keeps arrays apart in pages and sets */
 static const size_t page_bytes = 4096;
 static const double unknown_cache_bytes = 32 << 20; /* where the system shows no caches */
 static const size_t least_buffer_bytes = (size_t)32 << 20;
@@ -136,7 +137,7 @@ struct rl_job rl_memory_job(struct rl_memory_item *item)
                            .prepare = item->warm ? rl_memory_prepare : NULL,
                            .arg = item,
                            .sample_s = sample_s,
-                           .loops = item->rolling ? 1 : 0,
+                           .loops = item->rolling || item->set_bytes >= long_pass_bytes ? 1 : 0,
                            .shared = rl_level_rank(item->level) > 2};
 }
 
@@ -175,7 +176,6 @@ static enum rl_status list_items(struct rl_session *s, const char *level,
     const struct rl_memory_kernel *kernel = rl_memory_kernels(&n_kernel);
     struct rl_memory_item *item = calloc(2 * n_kernel, sizeof *item);
     bool dram = strcmp(level, "DRAM") == 0;
-    unsigned warm = dram ? 0 : rl_level_rank(level) > 2 ? WARM_L3 : WARM_PRIVATE;
     unsigned n_sets = list_sets(s, level, set);
     unsigned n = 0;
     if (!item)
@@ -187,8 +187,7 @@ static enum rl_status list_items(struct rl_session *s, const char *level,
                                                     .session = s,
                                                     .level = level,
                                                     .set_bytes = set[k % n_sets],
-                                                    .rolling = dram,
-                                                    .warm = warm};
+                                                    .rolling = dram};
     *ret_item = item;
     *ret_n = n;
     return RL_OK;
@@ -280,6 +279,15 @@ static enum rl_status add(struct rl_session *s, const struct rl_memory_item *ite
     return rl_machine_add_memory(s->machine, &m, err);
 }
 
+/* Passes over a shared cache's set take long, and all items use the same memory: to choose among
+ * them one pass after another item's is enough. */
+static void warm_up(struct rl_memory_item *item, unsigned n, bool trial)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (!item[i].rolling)
+            item[i].warm = rl_level_rank(item[i].level) <= 2 ? WARM_PRIVATE : trial ? 1 : WARM_L3;
+}
+
 enum rl_status rl_measure_level(struct rl_session *s, const char *level, double budget_s,
                                 struct rl_error *err)
 {
@@ -299,10 +307,12 @@ enum rl_status rl_measure_level(struct rl_session *s, const char *level, double 
     struct rl_timing *timing = calloc(n ? n : 1, sizeof *timing);
     enum rl_status status =
         timing ? RL_OK : rl_fail(err, RL_ENOMEM, "no memory for the list of kernels");
+    warm_up(item, n, true);
     if (status == RL_OK)
         status = sample(s, item, n, &trial, timing, err);
     if (status == RL_OK) {
         n = keep_best(item, n, timing);
+        warm_up(item, n, false);
         status = sample(s, item, n, &phase, timing, err);
     }
     for (unsigned i = 0; status == RL_OK && i < n;) {

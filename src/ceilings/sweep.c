@@ -138,7 +138,15 @@ void rl_sweep_apply(struct rl_level *level, size_t n_levels, const double *end, 
     }
 }
 
-enum { MOST_KERNELS = 4 };
+enum { MOST_KERNELS = 4, LARGE_REPEATS = 3, LINE_BYTES = 64 };
+static const double most_small_bytes = 8 << 20;
+static const double small_share = 0.5; /* of the sweep's budget; each octave above has another */
+static const double octave_share = 0.1;
+
+struct choice {
+    const struct rl_memory_kernel *kernel[MOST_KERNELS];
+    unsigned n;
+};
 
 /* The plain load of each width: on some cores the widest is fastest in one level only. */
 static unsigned load_kernels(const struct rl_cpu *cpu, const struct rl_memory_kernel **ret_kernel)
@@ -193,30 +201,131 @@ static enum rl_status invent_levels(struct rl_machine *machine, const double *en
     return rl_machine_add_level(machine, &dram, err);
 }
 
-/* Best rate of each set over the kernels. */
-static enum rl_status sample_sets(struct rl_session *s, const double *set, unsigned n,
-                                  double budget_s, double *ret_rate, struct rl_error *err)
+/* Sets that are sampled together. */
+struct stretch {
+    const double *set; /* [n] bytes */
+    double *rate;      /* [n] out: of loads, by the best kernel */
+    unsigned n;
+    bool large;       /* beyond what takes short: one pass a sample, few samples, DRAM as well */
+    unsigned best;    /* out: the kernel that was best at the last set */
+    double dram_rate; /* out, if large */
+};
+
+/* Room for what is sampled together, DRAM behind the rest. */
+struct room {
+    struct rl_memory_item item[MOST_KERNELS * MOST_POINTS + 1];
+    struct rl_job job[MOST_KERNELS * MOST_POINTS + 1];
+    struct rl_timing timing[MOST_KERNELS * MOST_POINTS + 1];
+};
+
+#if defined(__x86_64__)
+static const bool can_flush = true;
+#else
+static const bool can_flush = false;
+#endif
+
+/* Push a set out of all caches. */
+static void flush_set(void *arg, unsigned rank)
 {
-    const struct rl_memory_kernel *kernel[MOST_KERNELS];
-    unsigned n_kernel = load_kernels(&s->cpu, kernel);
-    struct rl_memory_item item[MOST_KERNELS * MOST_POINTS];
-    struct rl_job job[MOST_KERNELS * MOST_POINTS];
-    struct rl_timing timing[MOST_KERNELS * MOST_POINTS];
-    const struct rl_phase phase = {.label = "memory levels", .budget_s = budget_s, .trial = true};
-    for (unsigned i = 0; i < n * n_kernel; i++) {
-        item[i] = (struct rl_memory_item){.kernel = kernel[i % n_kernel],
-                                          .session = s,
-                                          .level = "L1",
-                                          .set_bytes = (size_t)set[i / n_kernel],
-                                          .warm = 1};
-        job[i] = rl_memory_job(&item[i]);
+    const struct rl_memory_item *item = arg;
+#if defined(__x86_64__)
+    const char *base = item->session->rank[rank].buffer.base;
+    for (size_t i = 0; i < item->set_bytes; i += LINE_BYTES)
+        __builtin_ia32_clflush(base + i);
+    __builtin_ia32_mfence();
+#else
+    (void)item;
+    (void)rank;
+#endif
+}
+
+static unsigned list_jobs(struct rl_session *s, const struct choice *choice,
+                          const struct stretch *x, struct room *room)
+{
+    unsigned n = x->n * choice->n;
+    for (unsigned i = 0; i < n; i++)
+        room->item[i] = (struct rl_memory_item){.kernel = choice->kernel[i % choice->n],
+                                                .session = s,
+                                                .level = "L1",
+                                                .set_bytes = (size_t)x->set[i / choice->n],
+                                                .warm = 1};
+    if (x->large)
+        room->item[n++] = (struct rl_memory_item){.kernel = choice->kernel[0],
+                                                  .session = s,
+                                                  .level = "DRAM",
+                                                  .set_bytes = rl_level_set_bytes(s, "DRAM")};
+    for (unsigned i = 0; i < n; i++)
+        room->job[i] = rl_memory_job(&room->item[i]);
+    if (x->large)
+        room->job[n - 1].prepare = flush_set;
+    return n;
+}
+
+static double rate_of(const struct room *room, unsigned i)
+{
+    return room->timing[i].per_cycle * rl_memory_pass_bytes(&room->item[i]);
+}
+
+static enum rl_status sample_sets(struct rl_session *s, const struct choice *choice,
+                                  double budget_s, struct stretch *x, struct rl_error *err)
+{
+    const struct rl_phase phase = {.label = "memory levels",
+                                   .budget_s = budget_s,
+                                   .trial = true,
+                                   .min_repeats = x->large ? LARGE_REPEATS : 0};
+    struct room *room = calloc(1, sizeof *room);
+    if (!room)
+        return rl_fail(err, RL_ENOMEM, "no memory for the sweep over working sets");
+    unsigned n = list_jobs(s, choice, x, room);
+    enum rl_status status = rl_session_sample(s, &phase, room->job, n, room->timing, err);
+    for (unsigned i = 0; i < x->n * choice->n && status == RL_OK; i++) {
+        unsigned kernel = i % choice->n;
+        double *rate = &x->rate[i / choice->n];
+        if (kernel > 0 && rate_of(room, i) <= *rate)
+            continue;
+        *rate = rate_of(room, i);
+        x->best = kernel;
     }
-    RL_TRY(rl_session_sample(s, &phase, job, n * n_kernel, timing, err));
-    for (unsigned i = 0; i < n * n_kernel; i++) {
-        double rate = timing[i].per_cycle * rl_memory_pass_bytes(&item[i]);
-        if (i % n_kernel == 0 || rate > ret_rate[i / n_kernel])
-            ret_rate[i / n_kernel] = rate;
+    if (x->large && status == RL_OK)
+        x->dram_rate = rate_of(room, n - 1);
+    free(room);
+    return status;
+}
+
+/* Are the last sets, three of them, as slow as memory? Larger ones would be, too. */
+static bool beyond_caches(const double *rate, unsigned n, double dram_rate)
+{
+    if (n < LEAST_PLATEAU || !can_flush)
+        return false;
+    for (unsigned i = n - LEAST_PLATEAU; i < n; i++)
+        if (rate[i] > (1 + plateau_tolerance) * dram_rate)
+            return false;
+    return true;
+}
+
+/* Small sets by every kernel; large ones, which take long, octave by octave by the kernel that was
+ * best last, until memory is reached. *n is cut to how many sets that took. */
+static enum rl_status sweep(struct rl_session *s, double budget_s, const double *set, double *rate,
+                            unsigned *n, struct rl_error *err)
+{
+    struct choice choice;
+    struct stretch x = {.set = set, .rate = rate};
+    unsigned done;
+    choice.n = load_kernels(&s->cpu, choice.kernel);
+    while (x.n < *n && set[x.n] <= most_small_bytes)
+        x.n++;
+    rl_session_fill(s, (size_t)most_small_bytes);
+    RL_TRY(sample_sets(s, &choice, small_share * budget_s, &x, err));
+    choice = (struct choice){.kernel = {choice.kernel[x.best]}, .n = 1};
+    x.large = true;
+    for (done = x.n; done < *n && !beyond_caches(rate, done, x.dram_rate); done += x.n) {
+        x.set = set + done;
+        x.rate = rate + done;
+        x.n = *n - done < POINTS_PER_OCTAVE ? *n - done : POINTS_PER_OCTAVE;
+        rl_session_fill(s, (size_t)x.set[x.n - 1]);
+        RL_TRY(sample_sets(s, &choice, octave_share * budget_s, &x, err));
     }
+    *n = done;
     return RL_OK;
 }
 
@@ -226,7 +335,7 @@ enum rl_status rl_sweep_levels(struct rl_session *s, double budget_s, struct rl_
     double rate[MOST_POINTS];
     double end[MOST_PLATEAUS];
     unsigned n = list_sets(s, set);
-    RL_TRY(sample_sets(s, set, n, budget_s, rate, err));
+    RL_TRY(sweep(s, budget_s, set, rate, &n, err));
     unsigned ends = rl_sweep_ends(set, rate, n, end);
     struct rl_topology *topology = &s->machine->topology;
     if (topology->n_levels < 2)

@@ -4,9 +4,12 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
 
 static const size_t huge_page = (size_t)2 << 20;
+static const size_t pattern_bytes =
+    (size_t)1 << 20; /* of contents, then they repeat: drawing more takes long */
 
 enum rl_status rl_buffer_map(struct rl_buffer *buffer, size_t bytes, struct rl_error *err)
 {
@@ -34,14 +37,22 @@ void rl_buffer_release(struct rl_buffer *buffer)
 
 /* Each 32-bit word is 0x3F80'3C00 with 17 varied bits: fp32 in [1,2), its low half fp16 in [1,2),
  * and two of them an fp64 in [2^-7, 2). */
-void rl_buffer_fill(void *start, size_t bytes)
+static void vary(uint32_t *word, size_t n)
 {
-    uint32_t *word = start;
     uint32_t x = 2463534242u;
-    for (size_t i = 0; i < bytes / sizeof *word; i++) {
+    for (size_t i = 0; i < n; i++) {
         x ^= x << 13;
         x ^= x >> 17;
         x ^= x << 5;
         word[i] = 0x3F803C00u | (x & 0x007F03FFu);
     }
+}
+
+void rl_buffer_fill(void *start, size_t bytes)
+{
+    char *to = start;
+    size_t varied = bytes < pattern_bytes ? bytes : pattern_bytes;
+    vary(start, varied / sizeof(uint32_t));
+    for (size_t at = varied; at < bytes; at += varied)
+        memcpy(to + at, start, bytes - at < varied ? bytes - at : varied);
 }
