@@ -28,7 +28,7 @@ struct space {
 struct collector {
     struct rl_samples *out;
     struct timeline *timeline;
-    uint64_t start_ns, period_ns;
+    uint64_t start_ns;
     struct space *space;
     size_t n_space;
     struct index_table spaces, modules, threads, buckets;
@@ -46,7 +46,6 @@ enum rl_status collector_new(struct rl_samples *samples, uint64_t period_ns, siz
     if (!c)
         return no_memory(err);
     c->out = samples;
-    c->period_ns = period_ns;
     enum rl_status status = timeline_new(samples, period_ns, max_points, &c->timeline, err);
     if (status != RL_OK) {
         free(c);
@@ -69,11 +68,6 @@ void collector_free(struct collector *c)
     index_release(&c->buckets);
     timeline_free(c->timeline);
     free(c);
-}
-
-uint64_t collector_period_ns(const struct collector *c)
-{
-    return c->period_ns;
 }
 
 void collector_start(struct collector *c, uint64_t time_ns)
@@ -494,7 +488,7 @@ enum rl_status collect_sample(struct collector *c, int32_t pid, int32_t tid, uin
     bucket->n_samples++;
     c->out->thread[key.thread].cpu_s += weight_s;
     c->out->sampled_s += weight_s;
-    return timeline_add(c->timeline, at, since_start(c, time_ns), err);
+    return timeline_add(c->timeline, at, since_start(c, time_ns), weight_ns, err);
 }
 
 enum rl_status collector_finish(struct collector *c, uint64_t time_ns, struct rl_error *err)

@@ -27,9 +27,6 @@ enum rl_status collector_new(struct rl_samples *samples, uint64_t period_ns, siz
 enum rl_status collector_finish(struct collector *c, uint64_t time_ns, struct rl_error *err);
 void collector_free(struct collector *c);
 
-/** Nominal time between samples, as given to collector_new. */
-uint64_t collector_period_ns(const struct collector *c);
-
 /** Time zero; events before it count as at zero. */
 void collector_start(struct collector *c, uint64_t time_ns);
 

@@ -3,6 +3,7 @@
 #define RL_SAMPLE_EVENT_H
 
 #include "sample/collect.h"
+#include "sample/period.h"
 
 enum event_kind {
     EVENT_SAMPLE,
@@ -21,7 +22,7 @@ struct event {
     int32_t parent_pid; /**< fork */
     uint32_t order;     /**< of arrival, so that equal times keep it */
     uint64_t time_ns;
-    uint64_t ip, weight_ns;                     /**< sample; weight 0: the nominal period */
+    uint64_t ip, weight_ns;                     /**< sample; weight 0: its period */
     uint64_t start, length, file_offset, inode; /**< mmap */
     char *text;                                 /**< mmap: path; name; maps: content; owned */
 };
@@ -34,6 +35,7 @@ struct event_list {
     uint64_t n_throttled; /**< times the kernel held the clock back */
     uint64_t n_corrupt;   /**< records that made no sense */
     uint32_t order;
+    struct periods periods; /**< of the samples without a weight */
 };
 
 /** @return a new event of that kind, valid until the next one; NULL without memory. */

@@ -20,6 +20,9 @@
 #define RING_BYTES_MOST  ((size_t)512 << 10)
 #define RING_BYTES_LEAST ((size_t)32 << 10)
 #define NS_PER_S         1000000000u
+/* Changing the period interrupts the program once an event: so long for each so many. */
+#define CHANGE_NS     100000000u
+#define CHANGE_EVENTS 64
 
 struct perf {
     struct pollfd *fd; /**< [n_fd] one an event; those with a ring come first */
@@ -32,16 +35,24 @@ struct perf {
     uint64_t round_ns; /**< when the last round of reading began */
     struct rlimit old_limit;
     bool limit_raised;
+    uint64_t change_ns; /**< when the period is to change */
 };
 
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
 /* Rings are read in rounds, and hold the samples of several: a wake-up takes the program's CPU. */
-static struct perf_event_attr make_attr(unsigned rate_hz, bool on_exec)
+static struct perf_event_attr make_attr(uint64_t period_ns, bool on_exec)
 {
     struct perf_event_attr attr = {
         .type = PERF_TYPE_SOFTWARE,
         .size = sizeof attr,
         .config = PERF_COUNT_SW_CPU_CLOCK,
-        .sample_period = NS_PER_S / rate_hz,
+        .sample_period = period_ns,
         .sample_type = RING_SAMPLE_TYPE,
         .disabled = 1,
         .inherit = 1,
@@ -100,7 +111,7 @@ static enum rl_status fail_open(struct rl_error *err, int why)
 
 enum rl_status perf_probe(struct rl_error *err)
 {
-    struct perf_event_attr attr = make_attr(1000, false);
+    struct perf_event_attr attr = make_attr(NS_PER_S, false);
     int fd = open_event(&attr, 0, -1);
     if (fd < 0)
         return fail_open(err, errno);
@@ -193,7 +204,14 @@ enum rl_status perf_open(pid_t pid, const pid_t *threads, size_t n_thread, unsig
     if (!perf)
         return rl_fail(err, RL_ENOMEM, "out of memory for samples");
     perf->ring_bytes = RING_BYTES_MOST;
-    struct perf_event_attr attr = make_attr(rate_hz, !threads);
+    struct periods *periods = &perf->list.periods;
+    periods->nominal_ns = NS_PER_S / rate_hz;
+    periods->random = now_ns() | 1;
+    struct perf_event_attr attr = make_attr(period_draw(periods), !threads);
+    if (!period_change(periods, 0, attr.sample_period)) {
+        perf_free(perf);
+        return rl_fail(err, RL_ENOMEM, "out of memory for samples");
+    }
     enum rl_status status = threads ? open_all(perf, threads, n_thread, &attr, err)
                                     : open_all(perf, &pid, 1, &attr, err);
     if (status != RL_OK) {
@@ -225,11 +243,16 @@ struct pollfd *perf_fds(struct perf *perf, size_t *ret_n)
     return perf->fd;
 }
 
-static uint64_t now_ns(void)
+/* An event that counts starts anew with its new period; what had gone by of the old one is lost,
+ * half of it on average. */
+static bool change_period(struct perf *perf)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+    uint64_t period_ns = period_draw(&perf->list.periods);
+    for (size_t i = 0; i < perf->n_fd; i++)
+        ioctl(perf->fd[i].fd, PERF_EVENT_IOC_PERIOD, &period_ns);
+    uint64_t time_ns = now_ns();
+    perf->change_ns = time_ns + CHANGE_NS * (1 + perf->n_fd / CHANGE_EVENTS);
+    return period_change(&perf->list.periods, time_ns, period_ns);
 }
 
 /* Records of different CPUs arrive out of order, but whatever a round leaves behind is younger than
@@ -240,6 +263,8 @@ enum rl_status perf_drain(struct perf *perf, struct collector *collector, bool i
     struct event_list *list = &perf->list;
     uint64_t complete_ns = is_last ? UINT64_MAX : perf->round_ns;
     perf->round_ns = now_ns();
+    if (!is_last && perf->round_ns >= perf->change_ns && !change_period(perf))
+        return rl_fail(err, RL_ENOMEM, "out of memory for samples");
     for (size_t i = 0; i < perf->n_ring; i++)
         RL_TRY(ring_drain(&perf->ring[i], perf->scratch, list, err));
     return event_hand_on(list, collector, complete_ns, err);

@@ -107,6 +107,7 @@ struct rl_sample_bucket {
 struct rl_sample_point {
     uint32_t bucket; /**< index */
     uint32_t tick;   /**< time since start in units of rl_samples.tick_s */
+    uint32_t ticks;  /**< before it, that it stands for */
 };
 
 /** A marked region in one thread. */
@@ -156,7 +157,7 @@ struct rl_samples {
 
     struct rl_sample_point *point; /**< ascending in tick */
     size_t n_point;
-    double tick_s;         /**< a sixteenth of the sampling period */
+    double tick_s;         /**< a sixteenth of the mean sampling period */
     double point_fraction; /**< part of the samples kept in `point`; < 1 on very long runs */
 
     struct rl_sample_region *region;
@@ -220,8 +221,8 @@ struct rl_sample_time {
  * @param ret_time         [n_group], written on RL_OK only; all-zero for a group without samples.
  * @return RL_OK; RL_EINVAL for an index outside its range; RL_ENOMEM.
  *
- * Threads: a sample of one thread looks at one sampling period around it and counts the other
- * threads that were sampled in the same group. Threads of all processes of the run count alike.
+ * Threads: each sample stands for the time of its thread since the one before. Wall time is that
+ * in which the samples of any thread stand for the group. Threads of all processes count alike.
  */
 enum rl_status rl_samples_group(const struct rl_samples *samples, const uint32_t *group_of_bucket,
                                 size_t n_group, struct rl_sample_time *ret_time,

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* 32 million points are 256 MiB: about ten minutes of sixteen busy threads at 3 kHz. */
-#define DEFAULT_MAX_POINTS ((size_t)1 << 25)
+/* 24 million points are 288 MiB: about eight minutes of sixteen busy threads at 3 kHz. */
+#define DEFAULT_MAX_POINTS ((size_t)24 << 20)
 /* Thinning drops whole frames of this many periods, so that what is kept stays dense. */
 #define FRAME_TICKS (TIMELINE_TICKS * 64)
 
@@ -56,10 +56,14 @@ static void thin(struct timeline *line)
     line->out->n_point = kept;
 }
 
+/* Both ends are cut to ticks alike, so that what follows on each other in time does so in ticks,
+ * and the length of many is right. */
 enum rl_status timeline_add(struct timeline *line, uint32_t bucket, uint64_t since_start_ns,
-                            struct rl_error *err)
+                            uint64_t weight_ns, struct rl_error *err)
 {
     uint64_t tick = since_start_ns / line->tick_ns;
+    uint64_t begin_ns = since_start_ns > weight_ns ? since_start_ns - weight_ns : 0;
+    uint64_t span = tick - begin_ns / line->tick_ns;
     line->n_offered++;
     if (tick >= UINT32_MAX || !is_kept(line, (uint32_t)tick))
         return RL_OK;
@@ -69,7 +73,7 @@ enum rl_status timeline_add(struct timeline *line, uint32_t bucket, uint64_t sin
         rl_array_append(&line->out->point, &line->out->n_point, sizeof *point);
     if (!point)
         return rl_fail(err, RL_ENOMEM, "out of memory for samples");
-    *point = (struct rl_sample_point){bucket, (uint32_t)tick};
+    *point = (struct rl_sample_point){bucket, (uint32_t)tick, (uint32_t)span};
     return RL_OK;
 }
 
@@ -89,55 +93,36 @@ static bool is_sorted(const struct rl_samples *s)
     return true;
 }
 
-/* Walking the points in time order with a window of one period centred on each: how many samples
- * of each group, and of one thread in it, the window holds. */
-struct window {
-    const struct rl_samples *samples;
-    const uint32_t *group_of_bucket;
-    uint32_t *in_group; /**< [n_group] */
-    size_t begin, end;  /**< points in the window */
+/* What of a group's last ticks, up to `end`, samples of any thread stand for. */
+struct cover {
+    uint64_t ticks; /**< bit i: the i-th tick before `end` */
+    uint32_t end;
 };
 
-static void window_count(struct window *w, size_t i, int by)
+enum { COVER_TICKS = 64 };
+
+/* Ticks that no other sample of the group stands for; of a sample longer than what is remembered,
+ * its last part speaks for all. Points come in the order of their ends. */
+static double uncovered(struct cover *cover, const struct rl_sample_point *point)
 {
-    uint32_t group = w->group_of_bucket[w->samples->point[i].bucket];
-    if (group != RL_SAMPLE_NO_GROUP)
-        w->in_group[group] += (uint32_t)by;
+    uint32_t later = point->tick - cover->end;
+    uint32_t n = point->ticks < COVER_TICKS ? point->ticks : COVER_TICKS;
+    uint64_t own = n < COVER_TICKS ? ((uint64_t)1 << n) - 1 : UINT64_MAX;
+    uint64_t before = later < COVER_TICKS ? cover->ticks << later : 0;
+    *cover = (struct cover){before | own, point->tick};
+    double added = __builtin_popcountll(own & ~before);
+    return n ? added * point->ticks / n : 0;
 }
 
-static void window_move(struct window *w, size_t centre)
+static void add_walls(const struct rl_samples *s, const uint32_t *group_of_bucket,
+                      struct cover *cover, struct rl_sample_time *time)
 {
-    const struct rl_sample_point *point = w->samples->point;
-    uint64_t tick = point[centre].tick;
-    while (w->end < w->samples->n_point && point[w->end].tick < tick + TIMELINE_TICKS / 2)
-        window_count(w, w->end++, 1);
-    while (point[w->begin].tick + (uint64_t)(TIMELINE_TICKS / 2) < tick)
-        window_count(w, w->begin++, -1);
-}
-
-/* Samples of the same thread and group near the centre, itself included. */
-static uint32_t own_samples(const struct window *w, size_t centre, uint32_t group)
-{
-    const struct rl_samples *s = w->samples;
-    uint32_t thread = s->bucket[s->point[centre].bucket].thread;
-    uint32_t n = 0;
-    for (size_t i = w->begin; i < w->end; i++) {
-        uint32_t bucket = s->point[i].bucket;
-        n += s->bucket[bucket].thread == thread && w->group_of_bucket[bucket] == group;
-    }
-    return n;
-}
-
-static void add_walls(struct window *w, struct rl_sample_time *time)
-{
-    for (size_t i = 0; i < w->samples->n_point; i++) {
-        window_move(w, i);
-        uint32_t group = w->group_of_bucket[w->samples->point[i].bucket];
+    for (size_t i = 0; i < s->n_point; i++) {
+        uint32_t group = group_of_bucket[s->point[i].bucket];
         if (group == RL_SAMPLE_NO_GROUP)
             continue;
-        uint32_t threads = 1 + w->in_group[group] - own_samples(w, i, group);
-        time[group].wall_s += 1.0 / threads;
-        time[group].threads += 1;
+        time[group].threads += s->point[i].ticks;
+        time[group].wall_s += uncovered(&cover[group], &s->point[i]);
     }
 }
 
@@ -183,11 +168,11 @@ enum rl_status rl_samples_group(const struct rl_samples *samples, const uint32_t
                            group_of_bucket[i], n_group);
     }
     struct rl_sample_time *time = calloc(n_group + 1, sizeof *time);
-    uint32_t *in_group = calloc(n_group + 1, sizeof *in_group);
+    struct cover *cover = calloc(n_group + 1, sizeof *cover);
     uint32_t *entries = calloc(n_group + 1, sizeof *entries);
-    if (!time || !in_group || !entries || !count_entries(samples, group_of_bucket, entries)) {
+    if (!time || !cover || !entries || !count_entries(samples, group_of_bucket, entries)) {
         free(time);
-        free(in_group);
+        free(cover);
         free(entries);
         return rl_fail(err, RL_ENOMEM, "out of memory for samples");
     }
@@ -197,20 +182,36 @@ enum rl_status rl_samples_group(const struct rl_samples *samples, const uint32_t
         time[group_of_bucket[i]].cpu_s += samples->bucket[i].cpu_s;
         time[group_of_bucket[i]].n_samples += samples->bucket[i].n_samples;
     }
-    struct window window = {samples, group_of_bucket, in_group, 0, 0};
-    add_walls(&window, time);
+    add_walls(samples, group_of_bucket, cover, time);
     for (size_t i = 0; i < n_group; i++) {
         struct rl_sample_time *t = &time[i];
-        /* Until here `threads` is the number of points and `wall_s` the sum of 1/threads. */
-        t->threads = t->wall_s > 0 ? t->threads / t->wall_s : t->n_samples ? 1 : 0;
+        /* Until here `threads` is in ticks, of all threads, and so is `wall_s`, of any. */
+        t->threads = t->wall_s > 0 ? fmax(t->threads / t->wall_s, 1) : t->n_samples ? 1 : 0;
         t->wall_s = t->threads > 0 ? t->cpu_s / t->threads : 0;
         t->spread = sampling_spread(samples, t->n_samples, entries[i]);
         ret_time[i] = *t;
     }
     free(time);
-    free(in_group);
+    free(cover);
     free(entries);
     return RL_OK;
+}
+
+/* The most threads that have samples within one period. @return false without memory. */
+static bool count_threads(const struct rl_samples *s, unsigned *ret_most)
+{
+    uint32_t *n = calloc(s->n_thread + 1, sizeof *n);
+    unsigned present = 0;
+    size_t begin = 0;
+    for (size_t i = 0; n && i < s->n_point; i++) {
+        present += n[s->bucket[s->point[i].bucket].thread]++ == 0;
+        for (; s->point[begin].tick + (uint64_t)TIMELINE_TICKS <= s->point[i].tick; begin++)
+            present -= --n[s->bucket[s->point[begin].bucket].thread] == 0;
+        *ret_most = present > *ret_most ? present : *ret_most;
+    }
+    bool is_counted = n != NULL;
+    free(n);
+    return is_counted;
 }
 
 enum rl_status timeline_finish(struct timeline *line, struct rl_error *err)
@@ -221,19 +222,13 @@ enum rl_status timeline_finish(struct timeline *line, struct rl_error *err)
     if (!is_sorted(out))
         qsort(out->point, out->n_point, sizeof *out->point, by_tick);
     uint32_t *all = calloc(out->n_bucket + 1, sizeof *all);
-    if (!all)
+    if (!all || !count_threads(out, &out->max_threads)) {
+        free(all);
         return rl_fail(err, RL_ENOMEM, "out of memory for samples");
+    }
     struct rl_sample_time time = {0};
     enum rl_status status = rl_samples_group(out, all, 1, &time, err);
     out->mean_threads = time.threads;
-    uint32_t most = 0;
-    struct window window = {out, all, &most, 0, 0};
-    for (size_t i = 0; i < out->n_point; i++) {
-        window_move(&window, i);
-        uint32_t threads = 1 + most - own_samples(&window, i, 0);
-        if (threads > out->max_threads)
-            out->max_threads = threads;
-    }
     free(all);
     return status;
 }

@@ -1,11 +1,12 @@
 /* Three functions whose shares of CPU time the program knows itself.
  *
- *     shares OUT [-t THREADS] [-f FORKS] [-e] [-m MILLISECONDS] [-r]
+ *     shares OUT [-t THREADS] [-f FORKS] [-e] [-m MILLISECONDS] [-r] [-g MICROSECONDS]
  *
  * Each thread runs alpha, beta and gamma in turns, 25 : 72 : 3 by work, and times every turn by its
  * own CPU clock. OUT gets one line a function and process: name, first and last file offset of its
  * code, CPU seconds. -f: so many children do the same; -e: the program starts itself anew first;
- * -r: alpha, beta and gamma are marked regions. */
+ * -r: alpha, beta and gamma are marked regions; -g: turns begin at multiples of so long, and are
+ * waited for at work. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -60,6 +61,7 @@ struct worker {
 
 static double limit_s = 0.5;
 static int use_regions;
+static uint64_t grid_ns;
 
 static double cpu_now(void)
 {
@@ -68,12 +70,28 @@ static double cpu_now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+static uint64_t wall_now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void await_grid(void)
+{
+    uint64_t until_ns = grid_ns ? (wall_now_ns() / grid_ns + 1) * grid_ns : 0;
+    while (grid_ns && wall_now_ns() < until_ns)
+        ;
+}
+
 static void *work(void *argument)
 {
     struct worker *w = argument;
     double begin = cpu_now();
     double before = begin;
     while (before - begin < limit_s) {
+        await_grid();
+        before = cpu_now();
         for (int i = 0; i < N_FUNCTIONS; i++) {
             if (use_regions)
                 roofline_region_begin(functions[i].name);
@@ -130,7 +148,7 @@ int main(int argc, char **argv)
     int n_threads = 1;
     int n_forks = 0;
     int c;
-    while ((c = getopt(argc, argv, "t:f:em:r")) != -1) {
+    while ((c = getopt(argc, argv, "t:f:em:rg:")) != -1) {
         if (c == 't')
             n_threads = atoi(optarg) < MAX_THREADS ? atoi(optarg) : MAX_THREADS;
         if (c == 'f')
@@ -139,6 +157,8 @@ int main(int argc, char **argv)
             limit_s = atof(optarg) * 1e-3;
         if (c == 'r')
             use_regions = 1;
+        if (c == 'g')
+            grid_ns = (uint64_t)(atof(optarg) * 1e3);
         if (c == 'e' && !getenv("SHARES_AGAIN")) {
             setenv("SHARES_AGAIN", "1", 1);
             execv("/proc/self/exe", argv);

@@ -77,9 +77,9 @@ static struct rl_samples samples(void)
 {
     size_t n = 0;
     for (uint32_t i = 0; i < 600; i++) {
-        points[n++] = (struct rl_sample_point){i < 400 ? 0 : 2 + i % 2, i * 16};
+        points[n++] = (struct rl_sample_point){i < 400 ? 0 : 2 + i % 2, i * 16, 16};
         if (i < 400)
-            points[n++] = (struct rl_sample_point){1, i * 16 + 4};
+            points[n++] = (struct rl_sample_point){1, i * 16 + 4, 16};
     }
     return (struct rl_samples){
         .method = RL_SAMPLE_PERF,

@@ -298,6 +298,52 @@ static void samples_take_their_part_of_the_time_and_no_more(void **state)
     assert_int_equal(cost_rate_hz(0), 1999);
 }
 
+static void a_thread_keeps_the_period_it_was_born_with(void **state)
+{
+    (void)state;
+    struct periods p = {.nominal_ns = 1000, .random = 1};
+    assert_int_equal(period_of(&p, 7, 50), 1000);
+    assert_true(period_change(&p, 0, 800) && period_change(&p, 100, 1200));
+    assert_true(period_born(&p, 8, 60) && period_born(&p, 9, 100));
+    assert_int_equal(period_of(&p, 7, 99), 800);
+    assert_int_equal(period_of(&p, 7, 100), 1200);
+    assert_int_equal(period_of(&p, 8, 99), 800);
+    assert_int_equal(period_of(&p, 8, 500), 800);
+    assert_int_equal(period_of(&p, 9, 500), 1200);
+    assert_true(period_born(&p, 8, 200)); /* a number that is used again */
+    assert_int_equal(period_of(&p, 8, 500), 1200);
+    double sum = 0;
+    for (int i = 0; i < 10000; i++) {
+        uint64_t ns = period_draw(&p);
+        assert_true(ns >= 750 && ns < 1250);
+        sum += (double)ns;
+    }
+    assert_true(fabs(sum / 10000 - 1000) < 10);
+    period_release(&p);
+}
+
+static void threads_of_unlike_periods_count_by_their_time(void **state)
+{
+    (void)state;
+    struct rl_samples s = {0};
+    struct collector *c;
+    ok(collector_new(&s, MS, 0, &c, &err));
+    ok(collect_process(c, 100, 1, 0, &err));
+    map(c, 100, 0x1000, 0x1000, 0, "/bin/a");
+    for (uint64_t i = 0; i < 8000; i++) {
+        if (i % 8 == 3)
+            ok(collect_sample(c, 100, 100, 0x1010, i * MS / 8, MS, &err));
+        if (i % 10 == 0)
+            ok(collect_sample(c, 100, 101, 0x1010, i * MS / 8, MS / 8 * 10, &err));
+        if (i % 6 == 0)
+            ok(collect_sample(c, 100, 102, 0x1010, i * MS / 8, MS / 8 * 6, &err));
+    }
+    ok(collector_finish(c, (uint64_t)1000 * MS, &err));
+    assert_int_equal(s.max_threads, 3);
+    assert_true(fabs(s.mean_threads - 3) < 0.05);
+    rl_samples_release(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -313,6 +359,8 @@ int main(void)
         cmocka_unit_test(threads_at_work_in_turns_are_one),
         cmocka_unit_test(build_ids_are_found_behind_other_notes),
         cmocka_unit_test(notes_of_anything_are_survived),
+        cmocka_unit_test(a_thread_keeps_the_period_it_was_born_with),
+        cmocka_unit_test(threads_of_unlike_periods_count_by_their_time),
         cmocka_unit_test(samples_take_their_part_of_the_time_and_no_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
