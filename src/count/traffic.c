@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "count/accounts.h"
+#include "count/records.h"
 #include "timing/clock.h"
 
 #include <pthread.h>
@@ -18,6 +19,7 @@ enum {
     STEPS_KEPT = 64, /* turns a thread's reading may lag behind its writing */
     RECORDS_PER_LINE = 4,
     PREFETCH_RECORDS = 64,
+    STEPS_AT_ONCE = 64,   /* of the model */
     IDLE_NS = 250 * 1000, /* sleep when there was little to do: looking disturbs the writers */
     FEW_RECORDS = 1 << 13,
 };
@@ -188,40 +190,14 @@ static enum rl_status keep_accounts(void *context, struct rl_channel_process *pr
 
 /* ---- records into the model ---- */
 
-static void run_record(struct worker *w, const struct rl_channel_process *process, uint32_t core,
-                       struct rl_account_table *table, const struct rle_trace_record *record)
-{
-    uint32_t i = record->site;
-    if (i == 0 || i >= process->n_sites) {
-        w->malformed++;
-        return;
-    }
-    for (;; i++) {
-        const struct rle_trace_site *site = &process->sites[i];
-        struct rl_cache_flow *flow = rl_account_need(table, i, w->traffic->n_flows);
-        if (!flow) {
-            w->out_of_memory = true;
-            return;
-        }
-        uint64_t size = site->size;
-        if (site->flags & RLE_TRACE_COUNTED)
-            size *= record->count;
-        rl_cache_access(w->cache, core, record->address + (uint64_t)(int64_t)site->offset, size,
-                        (enum rl_cache_kind)(site->kind & RLE_TRACE_NT_STORE), flow);
-        if (!(site->flags & RLE_TRACE_MORE) || i + 1 >= process->n_sites)
-            return;
-    }
-}
-
 static void run_job(struct worker *w, const struct job *job)
 {
+    const struct rl_channel_process *process = job->thread->process;
+    const struct rl_records records = {process->sites, process->n_sites, job->record, job->n};
     uint32_t core = ((const struct reader *)job->thread->user)->core;
-    struct rl_account_table *table = &job->accounts->by_worker[w->index];
-    for (uint64_t i = 0; i < job->n; i++) {
-        if (i % RECORDS_PER_LINE == 0) /* they lie in the cache of the core that wrote them */
-            __builtin_prefetch(&job->record[i + PREFETCH_RECORDS]);
-        run_record(w, job->thread->process, core, table, &job->record[i]);
-    }
+    if (!rl_records_run(&records, w->cache, core, &job->accounts->by_worker[w->index],
+                        w->traffic->n_flows, &w->malformed))
+        w->out_of_memory = true;
 }
 
 static void *work(void *argument)

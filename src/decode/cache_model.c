@@ -10,7 +10,24 @@
 void rl_cache_access(struct rl_cache *cache, uint32_t core, uint64_t address, uint64_t size,
                      enum rl_cache_kind kind, struct rl_cache_flow *flow)
 {
-    cache->walk->access(cache, core, address, size, kind, flow);
+    while (size > 0) {
+        uint64_t bytes = RL_CACHE_LINE_BYTES - address % RL_CACHE_LINE_BYTES;
+        if (bytes > size)
+            bytes = size;
+        const struct rl_cache_step step = {.line = address >> LINE_SHIFT,
+                                           .flow = flow,
+                                           .kind = (uint8_t)kind,
+                                           .bytes = (uint8_t)bytes};
+        cache->walk->run(cache, core, &step, 1);
+        address += bytes;
+        size -= bytes;
+    }
+}
+
+void rl_cache_run(struct rl_cache *cache, uint32_t core, const struct rl_cache_step step[],
+                  uint32_t n)
+{
+    cache->walk->run(cache, core, step, n);
 }
 
 void rl_cache_flush(struct rl_cache *cache, struct rl_cache_flow *flow)
@@ -75,6 +92,8 @@ static bool init_level(struct level *level, const struct rl_cache_level *from)
         level->mask = from->sets - 1;
     if (from->sets % INTERLEAVE == 0)
         level->per_slice = from->sets / INTERLEAVE;
+    if (level->mask && level->per_slice)
+        level->slice_shift = (uint32_t)__builtin_ctz(level->per_slice);
     if (level->mask || from->sets == 1)
         return true;
     level->region_start = calloc(REGIONS_MAX, sizeof *level->region_start);

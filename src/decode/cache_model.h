@@ -155,6 +155,20 @@ void rl_cache_choose_set(struct rl_cache *cache, uint32_t level, uint32_t core, 
 void rl_cache_access(struct rl_cache *cache, uint32_t core, uint64_t address, uint64_t size,
                      enum rl_cache_kind kind, struct rl_cache_flow *flow);
 
+/** An access to one line, and perhaps a store to it that follows directly. */
+struct rl_cache_step {
+    uint64_t line;                    /**< address / RL_CACHE_LINE_BYTES */
+    struct rl_cache_flow *flow;       /**< the account, as in rl_cache_access */
+    struct rl_cache_flow *store_flow; /**< that of the store; NULL: there is none */
+    uint8_t kind;                     /**< enum rl_cache_kind; non-temporal: without a store */
+    uint8_t bytes;                    /**< of the access: 1 .. RL_CACHE_LINE_BYTES */
+};
+
+/** The accesses of n steps of one core, in turn: what rl_cache_access does, for a fraction of the
+ * time if n is some dozens. */
+void rl_cache_run(struct rl_cache *cache, uint32_t core, const struct rl_cache_step step[],
+                  uint32_t n);
+
 /** Write back every dirty line and empty the caches, on the account of `flow` (as in
  * rl_cache_access): what a program leaves behind when it ends. */
 void rl_cache_flush(struct rl_cache *cache, struct rl_cache_flow *flow);

@@ -30,10 +30,11 @@ struct bank {
 struct level {
     uint32_t sets;
     uint32_t ways;
-    uint32_t stride;    /* entries from one set to the next; those past `ways` stay EMPTY */
-    uint32_t mask;      /* sets - 1 if a power of two within a region, else 0 */
-    uint64_t magic;     /* 2^64 / sets, rounded up: remainder by multiplication */
-    uint32_t per_slice; /* sets / INTERLEAVE, or 0 where that is not whole */
+    uint32_t stride;      /* entries from one set to the next; those past `ways` stay EMPTY */
+    uint32_t mask;        /* sets - 1 if a power of two within a region, else 0 */
+    uint64_t magic;       /* 2^64 / sets, rounded up: remainder by multiplication */
+    uint32_t per_slice;   /* sets / INTERLEAVE, or 0 where that is not whole */
+    uint32_t slice_shift; /* its logarithm, where it has one and there is a mask; else 0 */
     uint32_t n_groups;
     uint32_t first_flow; /* of its boundary within an account */
     enum rl_cache_policy policy;
@@ -72,8 +73,8 @@ struct rl_cache {
 
 /** Going through the contents; one set of functions an instruction set, alike in what they do. */
 struct cache_walk {
-    void (*access)(struct rl_cache *cache, uint32_t core, uint64_t address, uint64_t size,
-                   enum rl_cache_kind kind, struct rl_cache_flow *flow);
+    void (*run)(struct rl_cache *cache, uint32_t core, const struct rl_cache_step step[],
+                uint32_t n);
     void (*flush)(struct rl_cache *cache, struct rl_cache_flow *flow);
     /** From the second core on owners are kept; enter what the first one holds by then. */
     void (*enter_owners)(struct rl_cache *cache);

@@ -16,18 +16,19 @@ enum { DIRTY = 1 };
 #define EMPTY     UINT32_MAX /* an entry without a line */
 #define NOT_FOUND UINT32_MAX
 
-/* Place of a line, or NOT_FOUND. `set` is aligned to its stride (4, 8, 16 or 32 entries), and EMPTY
- * from `ways` to the stride. */
-static inline uint32_t set_find(const uint32_t *set, uint32_t ways, uint32_t line)
+/* A set is aligned to its stride, 4, 8, 16 or 32 entries, and EMPTY beyond its ways. */
+
+/* Place of a line, or NOT_FOUND. */
+static inline uint32_t set_find(const uint32_t *set, uint32_t stride, uint32_t line)
 {
     uint32_t wanted = line << 1 | DIRTY;
 #if defined(__AVX512F__) && defined(__AVX512VL__)
-    if (ways > 8 && ways <= 16) {
+    if (stride == 16) {
         __m512i all = _mm512_or_si512(_mm512_load_si512(set), _mm512_set1_epi32(DIRTY));
         uint32_t equal = _mm512_cmpeq_epi32_mask(all, _mm512_set1_epi32((int)wanted));
         return equal ? (uint32_t)__builtin_ctz(equal) : NOT_FOUND;
     }
-    if (ways > 4 && ways <= 8) {
+    if (stride == 8) {
         __m256i all = _mm256_or_si256(_mm256_load_si256((const __m256i *)(const void *)set),
                                       _mm256_set1_epi32(DIRTY));
         uint32_t equal = _mm256_cmpeq_epi32_mask(all, _mm256_set1_epi32((int)wanted));
@@ -37,7 +38,7 @@ static inline uint32_t set_find(const uint32_t *set, uint32_t ways, uint32_t lin
 #if defined(__SSE2__)
     const __m128i key = _mm_set1_epi32((int)wanted);
     const __m128i dirty = _mm_set1_epi32(DIRTY);
-    for (uint32_t i = 0; i < ways; i += 4) {
+    for (uint32_t i = 0; i < stride; i += 4) {
         __m128i four =
             _mm_or_si128(_mm_load_si128((const __m128i *)(const void *)(set + i)), dirty);
         int equal = _mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(four, key)));
@@ -45,7 +46,7 @@ static inline uint32_t set_find(const uint32_t *set, uint32_t ways, uint32_t lin
             return i + (uint32_t)__builtin_ctz((unsigned)equal);
     }
 #else
-    for (uint32_t i = 0; i < ways; i++)
+    for (uint32_t i = 0; i < stride; i++)
         if ((set[i] | DIRTY) == wanted)
             return i;
 #endif
@@ -67,17 +68,17 @@ static inline void set_shift(uint32_t *set, uint32_t n)
 
 /* Make the entry at place `at` the most recent, with the given value. Entries before it move down
  * one place; without a branch where one vector holds the set. */
-static inline void set_promote(uint32_t *set, uint32_t ways, uint32_t at, uint32_t entry)
+static inline void set_promote(uint32_t *set, uint32_t stride, uint32_t at, uint32_t entry)
 {
 #if defined(__AVX512F__) && defined(__AVX512VL__)
-    if (ways > 8 && ways <= 16) {
+    if (stride == 16) {
         __m512i all = _mm512_load_si512(set);
         __m512i down = _mm512_alignr_epi32(all, _mm512_set1_epi32((int)entry), 15);
         __mmask16 moved = (__mmask16)((2u << at) - 1);
         _mm512_store_si512(set, _mm512_mask_mov_epi32(all, moved, down));
         return;
     }
-    if (ways > 4 && ways <= 8) {
+    if (stride == 8) {
         __m256i all = _mm256_load_si256((const __m256i *)(const void *)set);
         __m256i down = _mm256_alignr_epi32(all, _mm256_set1_epi32((int)entry), 7);
         __mmask8 moved = (__mmask8)((2u << at) - 1);
@@ -85,16 +86,16 @@ static inline void set_promote(uint32_t *set, uint32_t ways, uint32_t at, uint32
         return;
     }
 #endif
-    (void)ways;
+    (void)stride;
     set_shift(set, at);
     set[0] = entry;
 }
 
 /* A new most recent entry; returns the least recent one, which leaves. */
-static inline uint32_t set_insert(uint32_t *set, uint32_t ways, uint32_t entry)
+static inline uint32_t set_insert(uint32_t *set, uint32_t ways, uint32_t stride, uint32_t entry)
 {
     uint32_t victim = set[ways - 1];
-    set_promote(set, ways, ways - 1, entry);
+    set_promote(set, stride, ways - 1, entry);
     return victim;
 }
 

@@ -21,21 +21,38 @@ static inline uint32_t set_of(const struct level *level, uint32_t line)
     return (uint32_t)(((unsigned __int128)fraction * level->sets) >> 64);
 }
 
+/* Where the set of a line is stored. */
+static inline uint32_t place_for(const struct level *level, uint32_t line)
+{
+    if (level->slice_shift)
+        return (line % INTERLEAVE) << level->slice_shift | (line & level->mask) / INTERLEAVE;
+    return place_of(level, set_of(level, line));
+}
+
 /* One set of one core's level, found once per visit. */
 struct spot {
     uint32_t *set;
     uint32_t group;
 };
 
+static inline struct spot spot_at(const struct rl_cache *c, uint32_t core, uint32_t k,
+                                  uint32_t place)
+{
+    const struct bank *bank = &c->core[core].bank[k];
+    return (struct spot){bank->entries + (size_t)place * c->level[k].stride,
+                         bank->group ? bank->group[place] : 0};
+}
+
 static inline struct spot spot_of(const struct rl_cache *c, uint32_t core, uint32_t k,
                                   uint32_t line)
 {
-    const struct level *level = &c->level[k];
-    const struct bank *bank = &c->core[core].bank[k];
-    uint32_t place = place_of(level, set_of(level, line));
-    struct spot spot = {bank->entries + (size_t)place * level->stride,
-                        bank->group ? bank->group[place] : 0};
-    return spot;
+    return spot_at(c, core, k, place_for(&c->level[k], line));
+}
+
+/* A new most recent entry; returns the one that leaves. */
+static inline uint32_t insert(const struct level *level, uint32_t *set, uint32_t entry)
+{
+    return set_insert(set, level->ways, level->stride, entry);
 }
 
 static inline struct rl_cache_flow *account(const struct rl_cache *c, struct rl_cache_flow *flow,
@@ -99,6 +116,12 @@ static uint32_t region_id(struct rl_cache *c, uint64_t region)
     return recent->id;
 }
 
+static inline bool is_recent(const struct rl_cache *c, uint64_t address_line)
+{
+    uint64_t region = address_line >> REGION_SHIFT;
+    return c->recent[region % RECENT_REGIONS].region == region;
+}
+
 static inline uint32_t number_of(struct rl_cache *c, uint64_t address_line)
 {
     uint64_t region = address_line >> REGION_SHIFT;
@@ -129,7 +152,7 @@ static bool withdraw(struct rl_cache *c, uint32_t core, uint32_t line, bool away
     uint32_t dirty = 0;
     for (uint32_t k = 0; k < c->n_private; k++) {
         struct spot spot = spot_of(c, core, k, line);
-        uint32_t at = set_find(spot.set, c->level[k].ways, line);
+        uint32_t at = set_find(spot.set, c->level[k].stride, line);
         if (at != NOT_FOUND) {
             held = true;
             dirty |= spot.set[at] & DIRTY;
@@ -159,7 +182,7 @@ static bool held_by_others(const struct rl_cache *c, uint32_t core, uint32_t lin
 {
     for (uint32_t other = 0; other < c->n_cores; other++)
         for (uint32_t k = 0; other != core && k < c->n_private; k++)
-            if (set_find(spot_of(c, other, k, line).set, c->level[k].ways, line) != NOT_FOUND)
+            if (set_find(spot_of(c, other, k, line).set, c->level[k].stride, line) != NOT_FOUND)
                 return true;
     return false;
 }
@@ -211,7 +234,7 @@ static uint32_t take_out(struct rl_cache *c, uint32_t core, uint32_t first, uint
 {
     for (uint32_t k = first; k < end; k++) {
         struct spot spot = spot_of(c, core, k, line);
-        uint32_t at = set_find(spot.set, c->level[k].ways, line);
+        uint32_t at = set_find(spot.set, c->level[k].stride, line);
         if (at != NOT_FOUND) {
             dirty |= spot.set[at] & DIRTY;
             set_drop(spot.set, c->level[k].ways, at);
@@ -261,12 +284,12 @@ static void put(struct rl_cache *c, uint32_t core, uint32_t k, uint32_t entry,
     struct spot spot = spot_of(c, core, k, entry >> 1);
     if (spot.group == RL_CACHE_OUT)
         return;
-    uint32_t ways = c->level[k].ways;
-    uint32_t at = set_find(spot.set, ways, entry >> 1);
+    const struct level *level = &c->level[k];
+    uint32_t at = set_find(spot.set, level->stride, entry >> 1);
     if (at != NOT_FOUND)
-        set_promote(spot.set, ways, at, spot.set[at] | entry);
+        set_promote(spot.set, level->stride, at, spot.set[at] | entry);
     else
-        evict(c, core, k, set_insert(spot.set, ways, entry), spot.group, flow);
+        evict(c, core, k, insert(level, spot.set, entry), spot.group, flow);
 }
 
 static inline void count_fill(struct rl_cache_flow *flow, enum rl_cache_kind kind)
@@ -304,14 +327,14 @@ static uint32_t fetch(struct rl_cache *c, uint32_t core, uint32_t k, uint32_t li
         return 0;
     const struct level *level = &c->level[k];
     bool victim = level->policy == RL_CACHE_VICTIM;
-    uint32_t at = set_find(spot.set, level->ways, line);
+    uint32_t at = set_find(spot.set, level->stride, line);
     if (at != NOT_FOUND) {
         uint32_t entry = spot.set[at];
         bool moves = victim && (kind != RL_CACHE_LOAD || !supplied(c, core, line, supply));
         if (moves)
             set_drop(spot.set, level->ways, at);
         else
-            set_promote(spot.set, level->ways, at, entry);
+            set_promote(spot.set, level->stride, at, entry);
         return moves ? entry & DIRTY : 0;
     }
     uint32_t dirty = 0;
@@ -321,95 +344,30 @@ static uint32_t fetch(struct rl_cache *c, uint32_t core, uint32_t k, uint32_t li
     }
     if (victim)
         return dirty;
-    uint32_t gone = set_insert(spot.set, level->ways, line << 1 | dirty);
+    uint32_t gone = insert(level, spot.set, line << 1 | dirty);
     evict(c, core, k, gone, spot.group, flow);
     return 0;
 }
 
-/* ---- the same for one core whose levels take no notice of each other: the usual case, and a
- * third of the work ---- */
-
-/* A dirty line leaves level k. */
-static inline void write_back(const struct rl_cache *c, uint32_t k, uint32_t entry, uint32_t group,
-                              struct rl_cache_flow *flow)
+static void miss(struct rl_cache *c, uint32_t core, uint32_t line, enum rl_cache_kind kind,
+                 struct spot spot, struct rl_cache_flow *flow)
 {
-    for (;;) {
-        account(c, flow, k, group)->writebacks++;
-        if (++k == c->n_levels)
-            return;
-        struct spot spot = spot_of(c, 0, k, entry >> 1);
-        uint32_t ways = c->level[k].ways;
-        if (spot.group == RL_CACHE_OUT)
-            return;
-        uint32_t at = set_find(spot.set, ways, entry >> 1);
-        if (at != NOT_FOUND) {
-            set_promote(spot.set, ways, at, entry);
-            return;
-        }
-        entry = set_insert(spot.set, ways, entry);
-        if (entry == EMPTY || !(entry & DIRTY))
-            return;
-        group = spot.group;
-    }
-}
-
-static inline void insert_alone(const struct rl_cache *c, uint32_t k, struct spot spot,
-                                uint32_t entry, struct rl_cache_flow *flow)
-{
-    uint32_t gone = set_insert(spot.set, c->level[k].ways, entry);
-    if (gone != EMPTY && gone & DIRTY)
-        write_back(c, k, gone, spot.group, flow);
-}
-
-static void miss_alone(const struct rl_cache *c, uint32_t line, enum rl_cache_kind kind,
-                       struct spot first, struct rl_cache_flow *flow)
-{
-    struct spot spot[RL_CACHE_LEVELS_MAX] = {first};
-    uint32_t end = 1; /* levels that get the line */
-    for (; end < c->n_levels; end++) {
-        uint32_t ways = c->level[end].ways;
-        spot[end] = spot_of(c, 0, end, line);
-        if (spot[end].group == RL_CACHE_OUT)
-            break;
-        uint32_t at = set_find(spot[end].set, ways, line);
-        if (at != NOT_FOUND) {
-            set_promote(spot[end].set, ways, at, spot[end].set[at]);
-            break;
-        }
-        count_fill(account(c, flow, end, spot[end].group), kind);
-    }
-    count_fill(account(c, flow, 0, first.group), kind);
-    for (uint32_t k = end; k-- > 1;)
-        insert_alone(c, k, spot[k], line << 1, flow);
-    insert_alone(c, 0, first, line << 1 | (kind == RL_CACHE_LOAD ? 0 : DIRTY), flow);
-}
-
-static __attribute__((noinline)) void miss(struct rl_cache *c, uint32_t core, uint32_t line,
-                                           enum rl_cache_kind kind, struct spot spot,
-                                           struct rl_cache_flow *flow)
-{
-    if (c->independent && c->n_cores == 1) {
-        miss_alone(c, line, kind, spot, flow);
-        return;
-    }
-    for (uint32_t k = 2; k < c->n_levels; k++)
-        __builtin_prefetch(spot_of(c, core, k, line).set);
     bool store = kind != RL_CACHE_LOAD;
     count_fill(account(c, flow, 0, spot.group), kind);
     uint32_t dirty = fetch(c, core, 1, line, kind, flow);
     uint32_t entry = line << 1 | dirty | (store ? DIRTY : 0);
-    evict(c, core, 0, set_insert(spot.set, c->level[0].ways, entry), spot.group, flow);
+    evict(c, core, 0, insert(&c->level[0], spot.set, entry), spot.group, flow);
     if (store && c->n_cores > 1 && c->n_private > 0)
         snoop(c, core, line, true, flow);
 }
 
-static inline void touch(struct rl_cache *c, uint32_t core, uint32_t line, enum rl_cache_kind kind,
-                         struct rl_cache_flow *flow)
+static void touch(struct rl_cache *c, uint32_t core, uint32_t line, enum rl_cache_kind kind,
+                  struct rl_cache_flow *flow)
 {
     struct spot spot = spot_of(c, core, 0, line);
     if (spot.group == RL_CACHE_OUT)
         return;
-    uint32_t at = spot.set[0] >> 1 == line ? 0 : set_find(spot.set, c->level[0].ways, line);
+    uint32_t at = set_find(spot.set, c->level[0].stride, line);
     if (at == NOT_FOUND) {
         miss(c, core, line, kind, spot, flow);
         return;
@@ -418,7 +376,7 @@ static inline void touch(struct rl_cache *c, uint32_t core, uint32_t line, enum 
     bool soiled = kind != RL_CACHE_LOAD && !(entry & DIRTY);
     /* The whole set is stored in either case: a vector load behind a narrow store would stall. */
     if (at > 0 || soiled)
-        set_promote(spot.set, c->level[0].ways, at, soiled ? entry | DIRTY : entry);
+        set_promote(spot.set, c->level[0].stride, at, soiled ? entry | DIRTY : entry);
     if (soiled && c->n_cores > 1 && c->n_private > 0)
         snoop(c, core, line, true, flow);
 }
@@ -447,21 +405,184 @@ static void store_past(struct rl_cache *c, uint32_t core, uint32_t line, uint64_
         account(c, flow, c->n_levels - 1, group)->nt_bytes += bytes;
 }
 
-static void walk_access(struct rl_cache *cache, uint32_t core, uint64_t address, uint64_t size,
-                        enum rl_cache_kind kind, struct rl_cache_flow *flow)
+/* ---- runs of steps, in general ---- */
+
+enum { AHEAD = 32 }; /* steps at a time: what they need is on its way before it is used */
+
+/* Numbers of the lines of the next steps, at most AHEAD: fewer before a region not seen lately, for
+ * numbering it may empty the caches. What they need beyond the first level begins to be fetched. */
+static uint32_t look_ahead(struct rl_cache *c, uint32_t core, const struct rl_cache_step step[],
+                           uint32_t n, uint32_t line[])
 {
-    while (size > 0) {
-        uint64_t within = address % RL_CACHE_LINE_BYTES;
-        uint64_t bytes = RL_CACHE_LINE_BYTES - within;
-        if (bytes > size)
-            bytes = size;
-        uint32_t line = number_of(cache, address >> LINE_SHIFT);
-        if (kind != RL_CACHE_NT_STORE)
-            touch(cache, core, line, kind, flow);
-        else
-            store_past(cache, core, line, bytes, flow);
-        address += bytes;
-        size -= bytes;
+    uint32_t i = 0;
+    do {
+        line[i] = number_of(c, step[i].line);
+        for (uint32_t k = 1; k < c->n_levels; k++)
+            __builtin_prefetch(spot_of(c, core, k, line[i]).set);
+        i++;
+    } while (i < n && i < AHEAD && is_recent(c, step[i].line));
+    return i;
+}
+
+static uint32_t run_together(struct rl_cache *c, uint32_t core, const struct rl_cache_step step[],
+                             uint32_t n)
+{
+    uint32_t line[AHEAD];
+    uint32_t m = look_ahead(c, core, step, n, line);
+    for (uint32_t i = 0; i < m; i++) {
+        if (step[i].kind == RL_CACHE_NT_STORE) {
+            store_past(c, core, line[i], step[i].bytes, step[i].flow);
+            continue;
+        }
+        touch(c, core, line[i], (enum rl_cache_kind)step[i].kind, step[i].flow);
+        if (step[i].store_flow)
+            touch(c, core, line[i], RL_CACHE_STORE, step[i].store_flow);
+    }
+    return m;
+}
+
+/* ---- the same for one core whose levels take no notice of each other, the usual case. Then what
+ * becomes of a line in the first level does not depend on the others: a few dozen steps are taken
+ * there, and what they miss and evict goes through the others afterwards, in the same order. ----
+ */
+
+struct missed {
+    struct rl_cache_flow *flow;
+    uint32_t line;
+    uint32_t gone; /* the entry that left for it */
+    uint32_t group;
+    enum rl_cache_kind kind;
+    uint32_t place[RL_CACHE_LEVELS_MAX]; /* of its set at each level but the first */
+};
+
+/* A dirty line leaves level k. */
+static void write_back(const struct rl_cache *c, uint32_t k, uint32_t entry, uint32_t group,
+                       struct rl_cache_flow *flow)
+{
+    for (;;) {
+        account(c, flow, k, group)->writebacks++;
+        if (++k == c->n_levels)
+            return;
+        const struct level *level = &c->level[k];
+        struct spot spot = spot_of(c, 0, k, entry >> 1);
+        if (spot.group == RL_CACHE_OUT)
+            return;
+        uint32_t at = set_find(spot.set, level->stride, entry >> 1);
+        if (at != NOT_FOUND) {
+            set_promote(spot.set, level->stride, at, entry);
+            return;
+        }
+        entry = insert(level, spot.set, entry);
+        if (entry == EMPTY || !(entry & DIRTY))
+            return;
+        group = spot.group;
+    }
+}
+
+/* The levels beyond the first: the nearest that has the line makes it its most recent one, those
+ * before get it. */
+static void fetch_alone(const struct rl_cache *c, const struct missed *m)
+{
+    struct spot spot[RL_CACHE_LEVELS_MAX];
+    uint32_t end = 1; /* levels that get the line */
+    for (; end < c->n_levels; end++) {
+        const struct level *level = &c->level[end];
+        spot[end] = spot_at(c, 0, end, m->place[end]);
+        if (spot[end].group == RL_CACHE_OUT)
+            break;
+        uint32_t at = set_find(spot[end].set, level->stride, m->line);
+        if (at != NOT_FOUND) {
+            set_promote(spot[end].set, level->stride, at, spot[end].set[at]);
+            break;
+        }
+        count_fill(account(c, m->flow, end, spot[end].group), m->kind);
+    }
+    for (uint32_t k = end; k-- > 1;) {
+        uint32_t gone = insert(&c->level[k], spot[k].set, m->line << 1);
+        if (gone != EMPTY && gone & DIRTY)
+            write_back(c, k, gone, spot[k].group, m->flow);
+    }
+}
+
+static inline void fetch_sets(const struct rl_cache *c, struct missed *m)
+{
+    for (uint32_t k = 1; k < c->n_levels; k++) {
+        m->place[k] = place_for(&c->level[k], m->line);
+        __builtin_prefetch(spot_at(c, 0, k, m->place[k]).set);
+    }
+}
+
+/* Take steps in the first level, up to a non-temporal store or a region not seen lately, but the
+ * first one in any case. `stride` is the level's. Returns how many. */
+static inline __attribute__((always_inline)) uint32_t
+run_first(struct rl_cache *c, const struct rl_cache_step step[], uint32_t n, uint32_t stride,
+          struct missed missed[], uint32_t *ret_missed)
+{
+    const struct level level = c->level[0];
+    const struct bank bank = c->core[0].bank[0];
+    uint32_t n_missed = 0;
+    uint32_t i = 0;
+    do {
+        uint32_t line = number_of(c, step[i].line);
+        uint32_t place = place_for(&level, line);
+        uint32_t *set = bank.entries + (size_t)place * stride;
+        uint32_t group = bank.group ? bank.group[place] : 0;
+        uint32_t dirty = step[i].kind != RL_CACHE_LOAD || step[i].store_flow ? DIRTY : 0;
+        if (group == RL_CACHE_OUT)
+            continue;
+        uint32_t at = set_find(set, stride, line);
+        if (at != NOT_FOUND) {
+            set_promote(set, stride, at, set[at] | dirty);
+            continue;
+        }
+        struct missed *m = &missed[n_missed++];
+        m->flow = step[i].flow;
+        m->line = line;
+        m->gone = set_insert(set, level.ways, stride, line << 1 | dirty);
+        m->group = group;
+        m->kind = (enum rl_cache_kind)step[i].kind;
+        fetch_sets(c, m);
+    } while (++i < n && step[i].kind != RL_CACHE_NT_STORE && is_recent(c, step[i].line));
+    *ret_missed = n_missed;
+    return i;
+}
+
+static uint32_t run_alone(struct rl_cache *c, const struct rl_cache_step step[], uint32_t n)
+{
+    enum { STRIDE_8 = 8, STRIDE_16 = 16 };
+    struct missed missed[AHEAD];
+    uint32_t n_missed;
+    uint32_t stride = c->level[0].stride;
+    if (step[0].kind == RL_CACHE_NT_STORE) {
+        store_past(c, 0, number_of(c, step[0].line), step[0].bytes, step[0].flow);
+        return 1;
+    }
+    if (n > AHEAD)
+        n = AHEAD;
+    if (stride == STRIDE_8)
+        n = run_first(c, step, n, STRIDE_8, missed, &n_missed);
+    else if (stride == STRIDE_16)
+        n = run_first(c, step, n, STRIDE_16, missed, &n_missed);
+    else
+        n = run_first(c, step, n, stride, missed, &n_missed);
+    for (uint32_t i = 0; i < n_missed; i++) {
+        const struct missed *m = &missed[i];
+        count_fill(account(c, m->flow, 0, m->group), m->kind);
+        fetch_alone(c, m);
+        if (m->gone != EMPTY && m->gone & DIRTY)
+            write_back(c, 0, m->gone, m->group, m->flow);
+    }
+    return n;
+}
+
+static void walk_run(struct rl_cache *c, uint32_t core, const struct rl_cache_step step[],
+                     uint32_t n)
+{
+    bool alone = c->independent && c->n_cores == 1;
+    while (n > 0) {
+        uint32_t m = alone ? run_alone(c, step, n) : run_together(c, core, step, n);
+        step += m;
+        n -= m;
     }
 }
 
@@ -480,7 +601,7 @@ static void walk_flush(struct rl_cache *cache, struct rl_cache_flow *flow)
 
 #define CACHE_WALK                                                                                 \
     {                                                                                              \
-        walk_access, walk_flush, walk_enter_owners                                                 \
+        walk_run, walk_flush, walk_enter_owners                                                    \
     }
 
 #endif

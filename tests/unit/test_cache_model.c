@@ -378,6 +378,55 @@ static void several_cores_equal_the_naive_model(void **state)
     }
 }
 
+/* Steps of one core taken at once, some with a store behind them, at times over more regions than
+ * are kept at hand. */
+static void compare_in_runs(const struct rl_cache_geometry *g, uint32_t n_cores, uint64_t n_runs)
+{
+    enum { STEPS_MAX = 100 };
+    struct naive *naive = malloc(sizeof *naive);
+    const uint32_t groups[RL_CACHE_LEVELS_MAX] = {GROUPS, GROUPS, GROUPS, GROUPS};
+    struct rl_cache *cache = NULL;
+    struct rl_cache_flow flow[RL_CACHE_LEVELS_MAX * GROUPS] = {0};
+    struct rl_cache_step step[STEPS_MAX];
+    naive_init(naive, g, n_cores);
+    assert_int_equal(rl_cache_new(g, groups, &cache, NULL), RL_OK);
+    rl_cache_use_vectors(cache, rng() % 2);
+    assert_int_equal(rl_cache_reserve_cores(cache, n_cores, NULL), RL_OK);
+    for (uint64_t run = 0; run < n_runs; run++) {
+        uint32_t n = (uint32_t)(rng() % (STEPS_MAX + 1));
+        uint32_t core = (uint32_t)(rng() % n_cores);
+        for (uint32_t i = 0; i < n; i++) {
+            struct access a = next_access(run * STEPS_MAX + i, n_cores, 1 << 14);
+            bool stores = a.kind != RL_CACHE_NT_STORE && rng() % 4 == 0;
+            uint64_t bytes = RL_CACHE_LINE_BYTES - a.address % RL_CACHE_LINE_BYTES;
+            step[i] = (struct rl_cache_step){.line = a.address / RL_CACHE_LINE_BYTES,
+                                             .flow = flow,
+                                             .store_flow = stores ? flow : NULL,
+                                             .kind = (uint8_t)a.kind,
+                                             .bytes = (uint8_t)bytes};
+            naive_access(naive, core, a.address, bytes, a.kind);
+            if (stores)
+                naive_access(naive, core, a.address, bytes, RL_CACHE_STORE);
+        }
+        rl_cache_run(cache, core, step, n);
+        if (memcmp(flow, naive->flow, sizeof flow[0] * g->n_levels * GROUPS) != 0)
+            fail_msg("run %llu differs", (unsigned long long)run);
+    }
+    rl_cache_free(cache);
+    naive_release(naive);
+    free(naive);
+}
+
+static void a_run_of_steps_equals_its_accesses_in_turn(void **state)
+{
+    (void)state;
+    rng_state = 0x5ca1ab1e;
+    for (uint32_t i = 0; i < 60; i++) {
+        struct rl_cache_geometry g = random_geometry();
+        compare_in_runs(&g, 1 + i % MAX_CORES, 200);
+    }
+}
+
 /* Geometries of real machines: power of two and not, victim, inclusive. */
 static const struct rl_cache_geometry real[] = {
     {3, {{64, 8, false, 0}, {1024, 8, false, 0}, {2048, 16, true, RL_CACHE_VICTIM}}},
@@ -612,6 +661,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_core_equals_the_naive_model),
         cmocka_unit_test(several_cores_equal_the_naive_model),
+        cmocka_unit_test(a_run_of_steps_equals_its_accesses_in_turn),
         cmocka_unit_test(real_geometries_equal_the_naive_model),
         cmocka_unit_test(a_streaming_triad_moves_three_lines_in_and_one_out),
         cmocka_unit_test(non_temporal_stores_go_past_the_caches),
