@@ -9,7 +9,8 @@
  * Result files are PREFIX.PID.SEQ. The command's output goes to standard error.
  *
  * Output: "status N", "level L BYTES ERROR READS ALLOCATES WRITEBACKS NT" (bytes),
- * "function NAME L1 L2 L3 E1 E2 E3", "region NAME L1 L2 L3 E1 E2 E3" (itself; "-": outside),
+ * "function NAME L1 L2 L3 E1 E2 E3", "moved NAME READS ALLOCATES WRITEBACKS …" (of a function,
+ * lines, by level), "region NAME L1 L2 L3 E1 E2 E3" (itself; "-": outside),
  * "records N", "lost N", "skipped N", "waits N", "processes N", "threads N", "sampled N",
  * "classes N", "malformed N", "unfinished N" (processes killed or lost), "wall SECONDS", "model-cpu
  * SECONDS", "program-cpu SECONDS". */
@@ -282,6 +283,20 @@ static void print_sum(const struct rl_simulation *traffic, const char *kind,
     putchar('\n');
 }
 
+static void print_moved(const struct rl_simulation *traffic, const struct function *f)
+{
+    if (!f->sum)
+        return;
+    printf("moved %s", f->name);
+    for (uint32_t level = 0; level < options.geometry.n_levels; level++) {
+        struct rl_traffic_value v;
+        rl_traffic_estimate(traffic, f->sum, level, &v);
+        printf(" %.0f %.0f %.0f", v.read_bytes / RL_CACHE_LINE_BYTES,
+               v.allocate_bytes / RL_CACHE_LINE_BYTES, v.writeback_bytes / RL_CACHE_LINE_BYTES);
+    }
+    putchar('\n');
+}
+
 static void print_values(const struct rl_simulation *traffic, const struct rl_cache_flow *sum)
 {
     for (uint32_t level = 0; level < options.geometry.n_levels; level++) {
@@ -292,6 +307,8 @@ static void print_values(const struct rl_simulation *traffic, const struct rl_ca
     }
     for (size_t i = 0; i < n_functions; i++)
         print_sum(traffic, "function", &functions[i]);
+    for (size_t i = 0; i < n_functions; i++)
+        print_moved(traffic, &functions[i]);
     for (size_t i = 0; i < n_regions; i++)
         print_sum(traffic, "region", &regions[i]);
 }

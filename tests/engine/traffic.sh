@@ -1,7 +1,7 @@
 #!/bin/sh
 # The traffic model end to end.
 #   [TRAFFIC_OPTIONS=OPTION…] traffic.sh CASE ENGINE TOOL PROGRAMS
-# CASE: forms | analytic | regions | cachegrind | sampled | foreign | same | commands. PROGRAMS: folder of the engine-* programs.
+# CASE: forms | repeats | analytic | regions | cachegrind | sampled | foreign | same | commands. PROGRAMS: folder of the engine-* programs.
 set -u
 case=$1 engine=$2 tool=$3 programs=$4
 work=$(mktemp -d /dev/shm/rl-traffic.XXXXXX 2>/dev/null || mktemp -d) || exit 2
@@ -43,6 +43,30 @@ forms() {
             awk -v g="${got:-0}" -v l="$lines" 'BEGIN { exit !(g >= l && g <= l + 8) }' ||
                 complain "$form ($options): ${got:-0} lines, expected $lines"
         done < "$work/forms"
+    done
+}
+
+# Line by line what a naive model says. Repeated accesses are not recorded; nothing may be missed for
+# that, whatever the sets: as many as there are classes of lines, more, fewer, odd numbers.
+repeats() {
+    for levels in "64 8 128 4" "16 2 64 4" "1 4 3 8" "128 1 256 2" "48 3 96 4"; do
+        set -- $levels
+        for seed in 1 2 3; do
+            traffic "$work/o" full levels=$1x$2,$3x$4 object=/engine-repeats -- "$programs/engine-repeats" $seed $levels
+            awk '
+                $1 == "expect" { for (i = 2; i <= 7; i++) expected[i] = $i }
+                $1 == "moved" && $2 == "walk" {
+                    for (i = 3; i <= 8; i++) {
+                        more = $i - expected[i - 1]
+                        stale = (i == 5 || i == 8) ? 8 : 0
+                        if (more < 0 || more > stale) bad = 1
+                    }
+                    seen = 1
+                    moved = $0
+                }
+                END { if (bad || !seen) { printf "%s, expected", moved; for (i = 2; i <= 7; i++) printf " %d", expected[i]; print ""; exit 1 } }
+            ' "$work/err" "$work/o" || complain "repeats ($levels, seed $seed)"
+        done
     done
 }
 

@@ -178,12 +178,6 @@ static void go_deaf(struct rle_trace_slot *slot)
     rle_trace_want(slot, 0, trace.header->centre);
 }
 
-static void forget_last(struct rle_trace_slot *slot)
-{
-    for (unsigned class = 0; class < RLE_TRACE_CLASSES; class ++)
-        slot->last[class] = 0;
-}
-
 static void begin_slot(void *area, uint32_t thread)
 {
     if (!trace.ring[thread])
@@ -206,7 +200,7 @@ static void begin_slot(void *area, uint32_t thread)
     trace.slot[thread] = index;
     slot->process = trace.process_index;
     slot->thread = thread;
-    forget_last(slot);
+    rle_trace_forget(slot);
     rle_trace_begin(slot, ring);
     slot->paused = rle_engine.options.only[0] != '\0';
     rle_trace_want(slot, __atomic_load_n(&header->classes, __ATOMIC_ACQUIRE), header->centre);
@@ -286,6 +280,12 @@ uint32_t rle_trace_centre(void)
     return trace.header->centre;
 }
 
+uint32_t rle_trace_apart(void)
+{
+    uint32_t n = trace.header->n_apart;
+    return n > 0 && n <= RLE_TRACE_CLASSES && (n & (n - 1)) == 0 ? n : 1;
+}
+
 bool rle_trace_mask_in_code(enum rle_trace_form form, unsigned reach, uint32_t *ret_mask)
 {
     *ret_mask = trace.mask[form][reach];
@@ -342,6 +342,7 @@ static void make_room(struct rle_trace_slot *slot)
     uint64_t heartbeat = 0;
     unsigned silent = 0;
     uint32_t room;
+    rle_trace_forget(slot); /* from time to time: other threads may have taken the lines away */
     if (slot->deaf) {
         rle_trace_drop(slot);
         return;
@@ -406,7 +407,7 @@ static void string_operands(const struct rle_thread *thread, struct rle_trace_sl
     uint64_t at_rdi = (uint32_t)slot->staged[1];
     if (count == 0 || slot->paused)
         return;
-    forget_last(slot);
+    rle_trace_forget(slot);
     if (at_rsi)
         write_string(thread, slot, at_rsi, rsi, count);
     if (at_rdi)
@@ -456,8 +457,8 @@ static void gather(struct rle_trace_slot *slot)
         bool wanted = slot->wanted[0][at >> RLE_TRACE_GRAIN_SHIFT & (RLE_TRACE_GRAINS - 1)];
         if (!(all || wanted) || !is_enabled(slot, g, i))
             continue;
-        slot->last[at / RLE_TRACE_LINE % RLE_TRACE_CLASSES] = 0;
-        slot->last[(at / RLE_TRACE_LINE + 1) % RLE_TRACE_CLASSES] = 0;
+        rle_trace_forget_line(slot, rle_trace_apart(), at);
+        rle_trace_forget_line(slot, rle_trace_apart(), at + RLE_TRACE_LINE);
         write_record(slot, at, slot->staged[1], 1);
     }
 }
@@ -482,7 +483,6 @@ static void callout(void *area)
 const struct rle_instrument rle_instrument_sampled = {
     .name = "traffic",
     .plan = rle_trace_plan_sampled,
-    .enter = rle_trace_enter,
     .before = rle_trace_before_sampled,
     .thread_begin = begin_slot,
     .thread_end = thread_end,
@@ -495,7 +495,6 @@ const struct rle_instrument rle_instrument_sampled = {
 const struct rle_instrument rle_instrument_full = {
     .name = "full",
     .plan = rle_trace_plan_full,
-    .enter = rle_trace_enter,
     .before = rle_trace_before_full,
     .thread_begin = begin_slot,
     .thread_end = thread_end,

@@ -1,9 +1,11 @@
 /* Tracing memory accesses for the traffic model: the two instrumentation tables, and what their
  * chapters share. trace_plan.c decides which accesses share a record and where it is written,
- * trace_emit.c writes the code, trace.c does what happens outside translated code.
+ * trace_emit.c writes the code, trace_filter.c and trace_full.c the tests in it, trace.c does what
+ * happens outside translated code.
  *
- * In RLE_MODE_TRAFFIC an access costs a test whether its line is wanted; in RLE_MODE_FULL every
- * access is recorded, in program order. The format is trace_format.h. */
+ * In RLE_MODE_TRAFFIC an access costs a test whether its line is wanted; in RLE_MODE_FULL one
+ * whether it can change anything in a cache, and records are in program order. The format is
+ * trace_format.h. */
 #ifndef RL_COUNT_ENGINE_TRACE_H
 #define RL_COUNT_ENGINE_TRACE_H
 
@@ -32,6 +34,9 @@ void rle_trace_skip(void);
 
 /** The class from which emitted code reckons, see rle_trace_slot.mask. */
 uint32_t rle_trace_centre(void);
+
+/** How many lines are told apart in the slot's `recent`. */
+uint32_t rle_trace_apart(void);
 
 /** How a mask in the code of a loop is used; x, mask and within as in struct rle_trace_slot. */
 enum rle_trace_form {
@@ -73,7 +78,6 @@ struct rle_emit;
 unsigned rle_trace_plan_sampled(const struct rle_superblock *sb);
 void rle_trace_before_sampled(struct rle_emit *e, const struct rle_superblock *sb, unsigned i);
 unsigned rle_trace_plan_full(const struct rle_superblock *sb);
-void rle_trace_enter(struct rle_emit *e, const struct rle_superblock *sb);
 void rle_trace_before_full(struct rle_emit *e, const struct rle_superblock *sb, unsigned i);
 
 /* ---- trace_plan.c for trace_emit.c ---- */

@@ -69,7 +69,7 @@ static void emit_string(struct rle_emit *e, const struct rle_superblock *sb, uns
         return;
     }
     rle_trace_stage(e, RLE_TRACE_STRING, sites);
-    rle_trace_call(e, sb);
+    rle_emit_callout(e);
 }
 
 /* Behind a scan, which is in front of the next instruction. */
@@ -80,7 +80,7 @@ static void emit_scanned(struct rle_emit *e, const struct rle_superblock *sb, un
     if (!here)
         return;
     rle_trace_stage(e, RLE_TRACE_SCANNED, staged.sites);
-    rle_trace_call(e, sb);
+    rle_emit_callout(e);
 }
 
 /* vmovdqu gs:[disp], vector register of 32 bytes (VEX) or 64 (EVEX) */
@@ -144,7 +144,7 @@ static void emit_gather(struct rle_emit *e, const struct rle_superblock *sb, uns
         emit_store_vector(e, false, m->mask, AREA(vector[1]));
     rle_trace_stage(e, RLE_TRACE_GATHER, index);
     rle_emit_store_tb_imm32(e, AREA(staged[3]), packed);
-    rle_trace_call(e, sb);
+    rle_emit_callout(e);
 }
 
 void rle_trace_emit_calls(struct rle_emit *e, const struct rle_superblock *sb, unsigned i)

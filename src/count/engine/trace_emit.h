@@ -46,11 +46,37 @@ static inline bool rle_trace_flags_dead(const struct rle_superblock *sb, unsigne
 void rle_trace_emit_sampled(struct rle_emit *e, const struct rle_superblock *sb, unsigned i,
                             const struct rle_trace_cluster *c, unsigned t);
 
+/** The same for full mode, where every line is wanted: t and s are scratch registers, none of the
+ * cluster's, and flags are free to change. */
+void rle_trace_emit_full(struct rle_emit *e, const struct rle_trace_cluster *c, unsigned t,
+                         unsigned s);
+
+/** reg = where in the slot's `recent` and `soiled` the line of address t stands, in bytes. Changes
+ * flags; reg may be t. */
+void rle_trace_place(struct rle_emit *e, unsigned reg, unsigned t);
+
+/** opcode reg, gs:[place + disp], 64-bit; disp being that of a table by such places. */
+void rle_trace_at_place(struct rle_emit *e, unsigned opcode, unsigned reg, unsigned place,
+                        uint32_t disp);
+
+/** The line of address t is the one touched last at its place, and was written to if so. Changes t
+ * (to the line's first byte), place and flags. */
+void rle_trace_note(struct rle_emit *e, unsigned t, unsigned place, bool written);
+
+/** Forget what was touched last where the lines of a cluster stand, whose first byte is at t.
+ * Changes place and flags. */
+void rle_trace_forget_cluster(struct rle_emit *e, const struct rle_trace_cluster *c, unsigned t,
+                              unsigned place);
+
+/** A record of address t, by way of another register. Changes flags; returns the way taken when
+ * there must be room made. */
+rle_fixup rle_trace_write_record(struct rle_emit *e, unsigned t, unsigned reg, uint32_t site);
+
+/** Where rle_trace_write_record leads: makes room, then goes to `back`. */
+void rle_trace_make_room_at(struct rle_emit *e, rle_fixup full, uint64_t back);
+
 /** staged[0] = request, staged[1] = argument. */
 void rle_trace_stage(struct rle_emit *e, enum rle_trace_request request, uint64_t argument);
-
-/** Call into the engine, with all records so far known to it. */
-void rle_trace_call(struct rle_emit *e, const struct rle_superblock *sb);
 
 /** The block that holds instruction i. */
 static inline const struct rle_superblock_block *rle_trace_block_of(const struct rle_superblock *sb,

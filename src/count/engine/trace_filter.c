@@ -11,15 +11,12 @@ enum {
     REX = 0x40,
     REX_W = 0x48,
     REX_R = 4,
-    REX_X = 2,
     REX_B = 1,
     OP_ESCAPE = 0x0F,
     OP_MOVZX_8 = 0xB6,
-    OP_MOV_STORE_IMM = 0xC7,
     OP_CMP_IMM8_8 = 0x80,
     CMP_DIGIT = 7,
     OP_JRCXZ = 0xE3,
-    OP_MOV_STORE = 0x89,
     OP_CMP_LOAD = 0x3B,
     OP_BT = 0xA3,
     OP_TEST = 0x85,
@@ -28,8 +25,6 @@ enum {
     MOD_REG = 0xC0,
     RM_SIB = 4,
 };
-
-enum { RECORD = sizeof(struct rle_trace_record) };
 
 /* cmp byte gs:[index + disp], 0 */
 static void emit_cmp_table(struct rle_emit *e, unsigned index, uint32_t disp)
@@ -106,18 +101,6 @@ static rle_fixup emit_jump_unless_rcx_zero(struct rle_emit *e)
     return jump;
 }
 
-/* opcode reg, gs:[class*8 + last] */
-static void emit_last(struct rle_emit *e, unsigned opcode, unsigned reg, unsigned class)
-{
-    enum { SCALE_8 = 3, NO_BASE = 5 };
-    rle_emit_1(e, PREFIX_GS);
-    rle_emit_1(e, REX_W | (reg >= 8 ? REX_R : 0) | (class >= 8 ? REX_X : 0));
-    rle_emit_1(e, opcode);
-    rle_emit_1(e, (reg & 7) << 3 | RM_SIB);
-    rle_emit_1(e, SCALE_8 << 6 | (class & 7) << 3 | NO_BASE);
-    rle_emit_4(e, AREA(last));
-}
-
 /* bt reg64, bit64 */
 static void emit_bit_test(struct rle_emit *e, unsigned reg, unsigned which)
 {
@@ -127,45 +110,15 @@ static void emit_bit_test(struct rle_emit *e, unsigned reg, unsigned which)
     rle_emit_1(e, MOD_REG | (which & 7) << 3 | (reg & 7));
 }
 
-/* Forget the last line of the class of address t + offset. Changes rcx. */
-static void emit_forget(struct rle_emit *e, unsigned t, unsigned offset)
-{
-    rle_emit_lea(e, RLE_RCX, t, RLE_REG_NONE, 0, (int32_t)offset);
-    rle_emit_shr(e, false, RLE_RCX, RLE_TRACE_LINE_SHIFT);
-    rle_emit_alu_imm(e, RLE_AND, false, RLE_RCX, RLE_TRACE_CLASSES - 1);
-    emit_last(e, OP_MOV_STORE_IMM, 0, RLE_RCX);
-    rle_emit_4(e, 0);
-}
-
-/* All lines that a cluster may touch. */
-static void emit_forget_all(struct rle_emit *e, const struct rle_trace_cluster *c, unsigned t)
-{
-    for (unsigned byte = 0; byte < c->width; byte += RLE_TRACE_LINE)
-        emit_forget(e, t, byte);
-    emit_forget(e, t, c->width - 1u);
-}
-
-/* A record: t is the address, the cursor is in rcx. Changes flags; returns the way taken at the
- * limit. */
-static rle_fixup emit_write(struct rle_emit *e, unsigned t, uint32_t site)
-{
-    rle_emit_store(e, t, RLE_RCX, 0);
-    rle_trace_store_imm(e, RLE_RCX, sizeof(uint64_t), site);
-    rle_emit_lea(e, RLE_RCX, RLE_RCX, RLE_REG_NONE, 0, RECORD);
-    rle_emit_store_tb(e, RLE_RCX, AREA(cursor));
-    rle_emit_alu_tb(e, RLE_CMP, true, RLE_RCX, AREA(limit));
-    return rle_emit_jcc(e, RLE_CC_AE);
-}
-
 /* Ways from the filters to where they lead. */
 struct ways {
-    rle_fixup done[3];
+    rle_fixup done[2];
     unsigned n_done;
     rle_fixup write;
     bool has_write;
 };
 
-/* Is the line at t wanted indeed, and not the last one of its class? Changes rcx, r2, flags. */
+/* Is the line at t wanted indeed, and not the one touched last? Changes rcx, r2, flags. */
 static void emit_filters(struct rle_emit *e, const struct rle_trace_cluster *c, unsigned t,
                          unsigned r2, struct ways *ways)
 {
@@ -181,17 +134,12 @@ static void emit_filters(struct rle_emit *e, const struct rle_trace_cluster *c, 
     rle_emit_load_tb(e, r2, AREA(classes));
     emit_bit_test(e, r2, RLE_RCX);
     ways->done[ways->n_done++] = rle_emit_jcc(e, RLE_CC_AE);
-    rle_emit_mov(e, r2, RLE_RCX);
-    rle_emit_alu_imm(e, RLE_AND, false, r2, RLE_TRACE_CLASSES - 1);
-    rle_emit_lea(e, RLE_RCX, RLE_RCX, RLE_RCX, 1, 1);
-    emit_last(e, OP_CMP_LOAD, RLE_RCX, r2);
+    rle_trace_place(e, r2, t);
+    rle_emit_mov(e, RLE_RCX, t);
+    rle_emit_alu_imm(e, RLE_AND, true, RLE_RCX, -RLE_TRACE_LINE);
+    rle_trace_at_place(e, OP_CMP_LOAD, RLE_RCX, r2, c->writes ? AREA(soiled) : AREA(recent));
     ways->done[ways->n_done++] = rle_emit_jcc(e, RLE_CC_E);
-    if (!c->writes) {
-        rle_emit_lea(e, RLE_RCX, RLE_RCX, RLE_REG_NONE, 0, -1);
-        emit_last(e, OP_CMP_LOAD, RLE_RCX, r2);
-        ways->done[ways->n_done++] = rle_emit_jcc(e, RLE_CC_E);
-    }
-    emit_last(e, OP_MOV_STORE, RLE_RCX, r2);
+    rle_trace_note(e, RLE_RCX, r2, c->writes);
     if (crossing) {
         ways->has_write = true;
         ways->write = rle_emit_jmp(e);
@@ -218,11 +166,10 @@ static void emit_record(struct rle_emit *e, const struct rle_trace_cluster *c, u
     if (filtered)
         emit_filters(e, c, t, r2, &ways);
     if (!filtered || c->width > 1)
-        emit_forget_all(e, c, t);
+        rle_trace_forget_cluster(e, c, t, RLE_RCX);
     if (ways.has_write)
         rle_emit_here(e, ways.write);
-    rle_emit_load_tb(e, RLE_RCX, AREA(cursor));
-    rle_fixup full = emit_write(e, t, c->site);
+    rle_fixup full = rle_trace_write_record(e, t, RLE_RCX, c->site);
     uint64_t done = rle_emit_address(e);
     for (unsigned i = 0; i < ways.n_done; i++)
         rle_emit_here(e, ways.done[i]);
@@ -232,10 +179,7 @@ static void emit_record(struct rle_emit *e, const struct rle_trace_cluster *c, u
     if (!rcx_saved)
         rle_emit_load_tb(e, RLE_RCX, AREA(spill[0]));
     rle_emit_patch(e, rle_emit_jmp(e), back);
-    rle_emit_here(e, full);
-    rle_trace_stage(e, RLE_TRACE_ROOM, 0);
-    rle_emit_callout(e);
-    rle_emit_patch(e, rle_emit_jmp(e), done);
+    rle_trace_make_room_at(e, full, done);
     rle_emit_cold(e, false);
 }
 

@@ -28,7 +28,7 @@
 
 /** To be raised with every change of this file that the other end must know of: of a structure, or
  * of who writes what. An engine refuses a reader of another version. */
-#define RLE_TRACE_MAGIC 0x32454341525452ull /* "RTRACE2" */
+#define RLE_TRACE_MAGIC 0x33454341525452ull /* "RTRACE3" */
 #define RLE_TRACE_PAGE  4096u
 
 /** Most processes at a time, sites in one, and threads at a time. */
@@ -108,7 +108,9 @@ enum rle_trace_state {
 struct rle_trace_header {
     uint64_t magic;
     uint64_t bytes;       /**< of the whole file */
-    uint32_t full;        /**< 1: every access is wanted and `wanted` is not looked at */
+    uint32_t full;        /**< 1: every line is wanted and `wanted` is not looked at */
+    uint32_t n_apart;     /**< lines whose numbers differ modulo this share no set at any level; a
+                             power of two, at most RLE_TRACE_CLASSES */
     uint32_t closed;      /**< 1: the reader has ended in order; nobody reads any more */
     uint64_t heartbeat;   /**< grows while the reader lives */
     uint64_t classes;     /**< what a new slot is to record: see rle_trace_want */
@@ -159,9 +161,11 @@ struct rle_trace_slot {
     _Alignas(64) uint64_t staged[4]; /**< arguments of a call into the engine */
     uint64_t spill[2];
     uint8_t vector[2][64]; /**< index vector and mask of a gather */
-    /* By class, the line recorded last, times two, plus one if written to: accesses that would
-     * repeat it need no record, since the line is the most recent of its set. 0: none. */
-    uint64_t last[RLE_TRACE_CLASSES];
+    /* By line number modulo n_apart, the address of the line touched last, and the same again if
+     * its being written to was recorded. Accesses that would repeat it need no record: nothing has
+     * touched its sets since, so that it is the most recent one of each that holds it. 0: none. */
+    uint64_t recent[RLE_TRACE_CLASSES];
+    uint64_t soiled[RLE_TRACE_CLASSES];
     /* Written by the engine. */
     _Alignas(64) uint64_t ring;
     uint64_t wraps;   /**< times the cursor went back to `ring`; stored after the cursor */
@@ -239,6 +243,21 @@ static inline uint32_t rle_trace_take(uint32_t *states, uint32_t n, uint32_t *us
         return i;
     }
     return n;
+}
+
+/** Forget which lines a slot's thread touched last: the next access to each is recorded. */
+static inline void rle_trace_forget(struct rle_trace_slot *slot)
+{
+    for (unsigned i = 0; i < RLE_TRACE_CLASSES; i++)
+        slot->recent[i] = slot->soiled[i] = 0;
+}
+
+/** The same for the line that holds an address. */
+static inline void rle_trace_forget_line(struct rle_trace_slot *slot, uint32_t n_apart,
+                                         uint64_t address)
+{
+    uint64_t i = address / RLE_TRACE_LINE % n_apart;
+    slot->recent[i] = slot->soiled[i] = 0;
 }
 
 static inline void rle_trace_set_state(uint32_t *state, enum rle_trace_state value)

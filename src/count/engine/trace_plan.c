@@ -91,7 +91,8 @@ static bool add_to(unsigned k, int64_t disp, struct rle_trace_site site)
     struct open_cluster *o = &work.open[k];
     int64_t low = disp < c->low ? disp : c->low;
     int64_t high = disp + site.size > o->high ? disp + site.size : o->high;
-    if (o->n == RLE_TRACE_LINKED_MAX || (o->n > 0 && high - low > RLE_TRACE_WIDTH_MAX))
+    int64_t most = work.in_order ? RLE_TRACE_LINE : RLE_TRACE_WIDTH_MAX;
+    if (o->n == RLE_TRACE_LINKED_MAX || (o->n > 0 && high - low > most))
         return false;
     struct member *m = &work.member[work.n_members];
     *m = (struct member){disp, site, NO_MEMBER};
@@ -182,19 +183,28 @@ static bool is_good_place(unsigned at)
     return ALL_DEAD(work.sb->points[at]) && moved_to(at) < MOVED_TO_ONE_PLACE_MAX;
 }
 
-/* The nearest place with dead flags that sees the registers as the first access does. */
+/* May a record be written on the other side of this instruction? */
+static bool can_pass(const struct rle_insn *insn, uint16_t regs)
+{
+    return !(insn->reg_write & regs) && !(work.in_order && insn->n_mem > 0);
+}
+
+/* The nearest place with dead flags that sees the registers as the first access does; in order, not
+ * before that of the cluster before. */
 static unsigned place_for(unsigned k, const struct rle_superblock_block *block)
 {
     const struct rle_superblock *sb = work.sb;
     unsigned here = work.open[k].first_insn;
     uint16_t regs = registers_of(&work.plan->cluster[k]);
-    if (work.in_order || is_good_place(here))
+    if (is_good_place(here))
         return here;
-    for (unsigned at = here; at > block->first && !(sb->insns[at - 1].reg_write & regs);)
+    bool is_next = work.in_order && k > work.first;
+    unsigned least = is_next ? work.plan->cluster[k - 1].at : block->first;
+    for (unsigned at = here; at > least && can_pass(&sb->insns[at - 1], regs);)
         if (is_good_place(--at))
             return at;
     unsigned end = block->first + block->count;
-    for (unsigned at = here; at + 1 < end && !(sb->insns[at].reg_write & regs);)
+    for (unsigned at = here; at + 1 < end && can_pass(&sb->insns[at], regs);)
         if (is_good_place(++at))
             return at;
     return here;
