@@ -373,6 +373,65 @@ static void run_bf16(unsigned char *x, const unsigned char *a, const unsigned ch
     }
 }
 
+static double from_fp16(const unsigned char *p, unsigned i)
+{
+    uint16_t h;
+    memcpy(&h, p + 2 * i, 2);
+    int exponent = h >> 10 & 31;
+    double value = exponent ? ldexp(1024 + (h & 1023), exponent - 25) : ldexp(h & 1023, -24);
+    return h >> 15 ? -value : value;
+}
+
+/* Nearest, ties to even, as nearbyint rounds by default; no infinities. */
+static void put_fp16(unsigned char *p, unsigned i, double value)
+{
+    int exponent;
+    double size = fabs(value);
+    (void)frexp(size, &exponent);
+    exponent = exponent < -13 ? -13 : exponent; /* the smallest normal number is 2^-14 */
+    double units = nearbyint(ldexp(size, 11 - exponent));
+    /* 1024 units and more carry over into the exponent field by themselves */
+    uint16_t h = (uint16_t)(units + 1024 * (exponent + 13));
+    h = (uint16_t)(h | (value < 0 ? 1 << 15 : 0));
+    memcpy(p + 2 * i, &h, 2);
+}
+
+static void run_fp16(enum kind kind, unsigned char *x, const unsigned char *a,
+                     const unsigned char *b, unsigned total)
+{
+    for (unsigned i = 0; i < total / 2; i++)
+        put_fp16(x, i, apply(kind, from_fp16(x, i), from_fp16(a, i), from_fp16(b, i)));
+}
+
+/* One element: a row of `a` times column n of `b`, four bytes of each at a time. */
+static void run_tile_element(enum emu_tile_type type, unsigned char *c, const unsigned char *a,
+                             emu_tile b, unsigned n)
+{
+    uint32_t sum;
+    float real;
+    memcpy(&sum, c + 4 * n, 4);
+    memcpy(&real, c + 4 * n, 4);
+    for (unsigned k = 0; k < EMU_TILE_ROWS; k++) {
+        for (unsigned i = 0; i < 4 && type == EMU_TILE_INT8; i++)
+            sum += (uint32_t)(get(a, 1, 4 * k + i, true) * get(b[k], 1, 4 * n + i, true));
+        for (unsigned i = 0; i < 2 && type == EMU_TILE_BF16; i++)
+            real += from_bf16(a, 2 * k + i) * from_bf16(b[k], 2 * n + i);
+        for (unsigned i = 0; i < 2 && type == EMU_TILE_FP16; i++)
+            real += (float)(from_fp16(a, 2 * k + i) * from_fp16(b[k], 2 * n + i));
+    }
+    if (type == EMU_TILE_INT8)
+        memcpy(c + 4 * n, &sum, 4);
+    else
+        memcpy(c + 4 * n, &real, 4);
+}
+
+void emu_tile_product(enum emu_tile_type type, emu_tile c, emu_tile a, emu_tile b)
+{
+    for (unsigned m = 0; m < EMU_TILE_ROWS; m++)
+        for (unsigned n = 0; n < EMU_REGISTER_BYTES / 4; n++)
+            run_tile_element(type, c[m], a[m], b, n);
+}
+
 static void run_integer(const struct rule *rule, unsigned char *x, const unsigned char *a,
                         const unsigned char *b, unsigned total)
 {
@@ -390,7 +449,7 @@ static bool run_vector(const struct form *form, struct emu_image *image)
     int number[3] = {-1, -1, -1};
     for (unsigned i = 0; i < form->n && i < 3; i++)
         number[i] = vector_number(form->op[i]);
-    if (!rule || number[0] < 0 || number[1] < 0 || rule->type == T_F16)
+    if (!rule || number[0] < 0 || number[1] < 0)
         return false;
     unsigned char *x = image->v[number[0]];
     const unsigned char *a = form->n == 3 ? image->v[number[1]] : x;
@@ -398,6 +457,8 @@ static bool run_vector(const struct form *form, struct emu_image *image)
     unsigned total = rule->scalar ? type_bytes(rule->type) : vector_bytes(form);
     if (rule->type == T_F64 || rule->type == T_F32)
         run_float(rule, x, a, b, total / type_bytes(rule->type));
+    else if (rule->type == T_F16)
+        run_fp16(rule->kind, x, a, b, total);
     else if (rule->type == T_BF16)
         run_bf16(x, a, b, total);
     else if (rule->kind == K_FMA)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 enum { EMU_REGISTERS = 32, EMU_REGISTER_BYTES = 64, EMU_BASES = 16, EMU_MOST_ACCESSES = 512 };
+enum { EMU_TILES = 8, EMU_TILE_ROWS = 16 };
 
 struct emu_access {
     unsigned base;  /* general register number */
@@ -35,8 +36,15 @@ struct emu_image {
     uint32_t r[EMU_BASES];
 };
 
+typedef unsigned char emu_tile[EMU_TILE_ROWS][EMU_REGISTER_BYTES];
+enum emu_tile_type { EMU_TILE_INT8, EMU_TILE_BF16, EMU_TILE_FP16 };
+
 /* Decode the innermost loop of the function at `code` and count. False: no loop, or undecodable. */
 bool emu_count(const void *code, struct emu_counts *ret_counts);
+
+/* c += a * b, as the tile instructions have it: int8 into int32, the others into fp32. Apart from
+ * the decoder, which may be too old to know them all. */
+void emu_tile_product(enum emu_tile_type type, emu_tile c, emu_tile a, emu_tile b);
 
 /* Execute the arithmetic of that loop `iterations` times. False if something is not known. */
 bool emu_run(const void *code, unsigned iterations, struct emu_image *image);
