@@ -11,6 +11,7 @@ static const size_t long_pass_bytes = (size_t)4 << 20; /* no core moves them in 
 static const size_t chunk_bytes = (size_t)8 << 20;     /* of DRAM in one sample */
 static const size_t skew_bytes = 1088;                 /* keeps arrays apart in pages and sets */
 static const size_t page_bytes = 4096;
+static const unsigned most_granule = 2048;          /* of kernels for every level */
 static const double unknown_cache_bytes = 32 << 20; /* where the system shows no caches */
 static const size_t least_buffer_bytes = (size_t)32 << 20;
 static const size_t most_buffer_bytes = (size_t)1 << 30;
@@ -146,6 +147,9 @@ static bool wanted(const struct rl_session *s, const char *level,
 {
     bool streaming = kernel->pattern >= RL_NT_STORE;
     if (!rl_cpu_usable(&s->cpu, kernel->isa) || (streaming && strcmp(level, "DRAM") != 0))
+        return false;
+    /* a long loop spares the first level the loop's end, which does not show further out */
+    if (kernel->granule > most_granule && strcmp(level, "L1") != 0)
         return false;
     /* 128-bit accesses cannot win where 256-bit ones exist */
     if (kernel->bits == 128 && rl_cpu_usable(&s->cpu, RL_ISA_AVX2))

@@ -29,5 +29,6 @@
 	STREAM_SET avx2, ymm, vmovaps, vmovntps, 32, vmovups
 	TRIAD_SET avx2, ymm, vmovaps, vmovntps, 32, vmovups
 	LOAD_SET avx2, ymm, vmovaps, 32, vmovups
+	LONG_SET avx2, ymm, vmovaps, 32, vmovups
 
 	.section .note.GNU-stack,"",@progbits

@@ -75,5 +75,6 @@
 	STREAM_SET avx512, zmm, vmovaps, vmovntps, 64, vmovups
 	TRIAD_SET avx512, zmm, vmovaps, vmovntps, 64, vmovups
 	LOAD_SET avx512, zmm, vmovaps, 64, vmovups
+	LONG_SET avx512, zmm, vmovaps, 64, vmovups
 
 	.section .note.GNU-stack,"",@progbits

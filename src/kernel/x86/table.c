@@ -171,7 +171,10 @@ const size_t rl_x86_n_compute = sizeof rl_x86_compute / sizeof rl_x86_compute[0]
     S(load_t0_2k_##w, RL_LOAD, isa, bits, 2 * (bits), #w ", prefetch 2 KiB ahead")                 \
     S(load_nta_1k_##w, RL_LOAD, isa, bits, 2 * (bits), #w ", nta prefetch 1 KiB ahead")            \
     S(triad_block_##w, RL_TRIAD, isa, bits, 4 * (bits), #w " in blocks of 8")                      \
-    S(nt_triad_block_##w, RL_NT_TRIAD, isa, bits, 4 * (bits), #w " in blocks of 8")
+    S(nt_triad_block_##w, RL_NT_TRIAD, isa, bits, 4 * (bits), #w " in blocks of 8")                \
+    S(load_long_##w, RL_LOAD, isa, bits, 32 * (bits), #w ", long loop")                            \
+    S(two_one_long_##w, RL_TWO_ONE, isa, bits, 16 * (bits), #w ", long loop")                      \
+    S(triad_long_##w, RL_TRIAD, isa, bits, 16 * (bits), #w ", long loop")
 
 #define ALL_STREAMS(S)                                                                             \
     STREAMS(S, sse2, RL_ISA_SSE2, 128)                                                             \
