@@ -100,13 +100,35 @@ static struct rl_limit add_mul_limit(const struct rl_core *core, double factor, 
     return limit;
 }
 
+/* FLOP a cycle of so many FMA for each addition, at the full width: the FMA pipes, the addition
+ * pipes and all of them together each bound it. */
+static double mix_flop(double fma, double add, double both, double fma_per_add)
+{
+    double fma_slots = fma / FMA_FLOP;
+    double slots = fma_slots + (both - fma);
+    double cycles = fma_per_add / fma_slots;
+    cycles = 1 / add > cycles ? 1 / add : cycles;
+    cycles = (fma_per_add + 1) / slots > cycles ? (fma_per_add + 1) / slots : cycles;
+    return (FMA_FLOP * fma_per_add + 1) / cycles;
+}
+
+/* The kernels mix one to one and two to one. Where additions have no pipes of their own that is
+ * less than FMA alone, which the row of the catalogue counts as a mix, too. */
 static struct rl_limit fma_add_limit(const struct rl_core *core, double factor, unsigned bits)
 {
     struct rl_limit limit = scaled(core, "fma_plus_add_flop", factor, bits);
+    const struct rl_spec *both = spec_for(core, "fma_plus_add_flop", bits);
     double measured = rl_core_value(core, "fma_plus_add_flop_measured");
-    double pipes = rl_core_value(core, "fma_plus_add_flop");
-    if (limit.value > 0 && measured > 0 && measured < pipes && width_share(core, bits) >= 1)
-        limit.reachable = limit.value * measured / pipes;
+    double add = width_share(core, bits) * rl_core_value(core, "fp64_add_flop");
+    double fma = width_share(core, bits) * rl_core_value(core, "fp64_fma_flop");
+    if (limit.value > 0 && add > 0 && fma > 0) {
+        double one = mix_flop(fma, add, limit.value / factor, 1);
+        double two = mix_flop(fma, add, limit.value / factor, 2);
+        double best = factor * (one > two ? one : two);
+        limit.value = best < limit.value ? best : limit.value;
+    }
+    if (limit.value > 0 && measured > 0 && measured < both->value && width_share(core, bits) >= 1)
+        limit.reachable = factor * measured < limit.value ? factor * measured : 0;
     return limit;
 }
 
@@ -191,6 +213,9 @@ static struct rl_limit l1_limit(const struct rl_core *core, enum rl_pattern patt
     if (loads > 0 && stores > 0 && (loads + stores) / both->value > cycles)
         cycles = (loads + stores) / both->value;
     limit.value = (loads + stores) / cycles;
+    double triad = rl_core_value(core, "l1_triad_bytes_measured");
+    if (pattern == RL_TRIAD && triad > 0 && triad < limit.value)
+        limit.reachable = triad;
     note(&limit, from, loads > 0 && stores > 0 ? ", for this mix" : "");
     return limit;
 }

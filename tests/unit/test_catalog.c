@@ -68,6 +68,7 @@ static const char *const metrics[] = {
     "l1_load_bytes",
     "l1_load_store_bytes",
     "l1_store_bytes",
+    "l1_triad_bytes_measured",
     "l1_to_l2_bytes",
     "l1d_bytes",
     "l1i_bytes",
