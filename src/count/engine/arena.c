@@ -1,8 +1,10 @@
 #include "count/engine/arena.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <linux/memfd.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "count/engine/engine.h"
 #include "count/engine/maps.h"
@@ -15,6 +17,8 @@ enum { ARENAS_MAX = 1024, FRAGMENT_BYTES_MIN = 16 };
 #define HOT_BYTES   (ARENA_BYTES / 2)
 /** Farthest an arena may be from code: leaves 0.6 GiB for operands beyond that. */
 #define REACH 0x58000000ul
+/** Longest that a parent waits for its child: not at all, unless that is stopped or killed. */
+#define PATIENCE_NS 1000000000ul
 /** Operands of code below can be addressed absolutely, so that its arena may be anywhere. */
 #define LOW (2ul << 30)
 #ifndef MAP_FIXED_NOREPLACE
@@ -25,6 +29,7 @@ static struct {
     struct rle_arena arena[ARENAS_MAX];
     uint32_t used;
     bool dual; /* this system maps nothing writable and executable at once */
+    uint32_t *copied; /* shared with the child of a fork: set once it has memory of its own */
 } arenas;
 
 static long map_fixed(uint64_t at, int protection, int flags, int fd)
@@ -167,6 +172,42 @@ uint8_t *rle_arena_writable(uint64_t at)
 {
     const struct rle_arena *a = rle_arena_of(at);
     return (uint8_t *)(at - (uint64_t)(a ? a->to_exec : 0));
+}
+
+void rle_arenas_before_fork(void)
+{
+    if (!arenas.dual)
+        return;
+    if (!arenas.copied) {
+        long page = rle_sys6(SYS_mmap, 0, RLE_PAGE, PROT_READ | PROT_WRITE,
+                             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (rle_is_error(page))
+            return;
+        arenas.copied = (uint32_t *)page;
+    }
+    *arenas.copied = 0;
+}
+
+void rle_arenas_await_child(void)
+{
+    enum { WAIT_NS = 10000000 };
+    uint64_t time[2] = {0, WAIT_NS};
+    if (!arenas.copied)
+        return;
+    uint64_t give_up_ns = rle_now_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
+    while (!__atomic_load_n(arenas.copied, __ATOMIC_ACQUIRE) &&
+           rle_now_ns(CLOCK_MONOTONIC) < give_up_ns)
+        rle_sys4(SYS_futex, (long)arenas.copied, FUTEX_WAIT, 0, (long)time);
+}
+
+void rle_arenas_tell_parent(void)
+{
+    if (!arenas.copied)
+        return;
+    __atomic_store_n(arenas.copied, 1, __ATOMIC_RELEASE);
+    rle_sys4(SYS_futex, (long)arenas.copied, FUTEX_WAKE, 1, 0);
+    rle_sys3(SYS_munmap, (long)arenas.copied, RLE_PAGE, 0);
+    arenas.copied = NULL;
 }
 
 /* Copy what is used of it; the write address stays, as the cursors hold it. */

@@ -145,6 +145,7 @@ static void become_child(struct rle_thread *thread)
         leave_uncounted("a child process gets no result file");
     else if (!rle_arenas_after_fork())
         leave_uncounted("no memory for a child's copy of translated code");
+    rle_arenas_tell_parent();
     engine->actions = *thread->actions;
     thread->actions = &engine->actions;
     rle_threads_after_fork(thread);
@@ -157,12 +158,15 @@ static void become_child(struct rle_thread *thread)
     rle_attach_after_fork();
 }
 
-/* A process with its own memory. Nobody else translates meanwhile, so the child's copy is whole. */
+/* A process with its own memory. Nobody translates meanwhile, so the child's copy is whole. */
 static long clone_copying(struct rle_thread *thread, struct request *r)
 {
     set_stack(r, 0);
     rle_lock(&rle_engine.lock);
+    rle_arenas_before_fork();
     long result = rle_program_syscall(r->nr, r->args);
+    if (result > 0)
+        rle_arenas_await_child();
     if (result == 0) {
         become_child(thread);
         if (r->stack)
