@@ -18,6 +18,7 @@ static void what_is_formatted_is_parsed_back(void **state)
     in.follow = false;
     in.jit_native = true;
     in.fsgsbase = false;
+    in.real_calls = false;
     in.sample_seed = 4000000000u;
     in.channel = 9;
     strcpy(in.only, "solve, 100%\nC\xc3\xa9line*");
@@ -47,6 +48,7 @@ static void left_out_keys_keep_their_default(void **state)
     assert_int_equal(options.max_blocks, 16);
     assert_true(options.follow);
     assert_true(options.fsgsbase);
+    assert_true(options.real_calls);
 }
 
 static void patterns_select_whole_names(void **state)
@@ -83,6 +85,7 @@ static void nonsense_is_refused(void **state)
         "mode=counts,output=x",
         "jit=nat,output=x",
         "fsgsbase=2,output=x",
+        "calls=,output=x",
         "blocks=1x,output=x",
     };
     struct rle_options options;

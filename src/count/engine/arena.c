@@ -28,7 +28,7 @@ enum { ARENAS_MAX = 1024, FRAGMENT_BYTES_MIN = 16 };
 static struct {
     struct rle_arena arena[ARENAS_MAX];
     uint32_t used;
-    bool dual; /* this system maps nothing writable and executable at once */
+    bool dual;        /* this system maps nothing writable and executable at once */
     uint32_t *copied; /* shared with the child of a fork: set once it has memory of its own */
 } arenas;
 

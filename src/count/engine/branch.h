@@ -6,7 +6,12 @@
  * The tables are shared by all threads and lie below 2 GiB, so that their address is a
  * displacement.
  *
- * On arrival: the program's rcx is in SPILL0; the target is at [rsp-8] (returns) or in TARGET. */
+ * A return takes its entry by a `ret` with the stack pointer in the table, so that the processor
+ * predicts it from the call that was executed for it (rle_emit_call); nothing but the program's own
+ * return addresses is ever on its stack while it may look.
+ *
+ * On arrival: the program's rcx is in SPILL0. Returns: rcx is what the program's rsp was before it;
+ * the target is where that points. Else: the target is in TARGET. */
 #ifndef RL_COUNT_ENGINE_BRANCH_H
 #define RL_COUNT_ENGINE_BRANCH_H
 
@@ -32,9 +37,22 @@ void rle_branch_table_clear(uint64_t pc, enum rle_via via, uint64_t at);
 /** push constant `value` (a return address), flags untouched. */
 void rle_emit_push(struct rle_emit *e, uint64_t value);
 
-/** A return, an indirect jump, an indirect call. */
+/**
+ * A call but for the jump to its target, which comes next: the program's stack then holds `behind`,
+ * and the processor's return stack the landing, a place behind the call instruction that verifies a
+ * return to `behind` and goes on there.
+ *
+ * @return the landing; 0 if calls are not executed as such.
+ */
+uint64_t rle_emit_call(struct rle_emit *e, uint64_t behind);
+
+/** Where, in the sequence with this landing, the stack pointer is still one word too low. */
+uint64_t rle_call_restores_at(uint64_t landing);
+
+/** A return. */
 void rle_emit_return(struct rle_emit *e, const struct rle_insn *insn);
-void rle_emit_indirect(struct rle_emit *e, const struct rle_insn *insn);
+/** An indirect jump or call. @return the call's landing or 0. */
+uint64_t rle_emit_indirect(struct rle_emit *e, const struct rle_insn *insn);
 
 /**
  * Compare and fall through to the fragment for `pc` behind it, rcx restored.

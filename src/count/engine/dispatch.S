@@ -63,9 +63,12 @@
 
     .text
 
-/* A target's verification failed. The program's rcx is in SPILL0; its flags are live. Look in the
- * second-level table without touching flags; enter C only if that fails too. */
+/* A target's verification failed, or no place is known for a return (then its stack pointer is
+ * still in rcx). The program's rcx is in SPILL0; its flags are live. Look in the second-level table
+ * without touching flags; enter C only if that fails too. */
 GLOBAL rle_miss_begin
+GLOBAL rle_return_unknown
+    lea 8(%rcx), %rsp
 GLOBAL rle_return_miss
     mov %rax, %gs:RLE_TB_SPILL1
     mov -8(%rsp), %rax

@@ -25,6 +25,7 @@ enum { RLE_USER_CS = 0x33, RLE_USER_SS = 0x2B };
 
 /* Entered from the cache by jumps. */
 void rle_exit(void);
+void rle_return_unknown(void);
 void rle_return_miss(void);
 void rle_jump_miss(void);
 void rle_callout(void);

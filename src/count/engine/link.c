@@ -232,6 +232,8 @@ static void forget(struct rle_fragment *fragment)
 {
     rle_branch_table_clear(fragment->pc, RLE_VIA_RETURN, fragment->via_return);
     rle_branch_table_clear(fragment->pc, RLE_VIA_JUMP, fragment->via_jump);
+    if (fragment->landing)
+        rle_branch_table_clear(fragment->behind, RLE_VIA_RETURN, fragment->landing);
 }
 
 bool rle_fragment_bury(struct rle_fragment *fragment)

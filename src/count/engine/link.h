@@ -24,6 +24,8 @@ struct rle_fragment {
     uint64_t
         via_return;    /**< cache address that verifies a return's target first; 0: not made yet */
     uint64_t via_jump; /**< the same for indirect jumps and calls */
+    uint64_t landing;  /**< cache address that its last call returns to; 0: none */
+    uint64_t behind;   /**< program address that belongs to it */
     uint32_t record;   /**< index in the result's FRAGMENTS; RLE_NONE if uncounted */
     uint32_t first_insn; /**< index into the instruction table */
     uint32_t head_counter;

@@ -48,6 +48,9 @@ struct rle_options {
     /** Key `fsgsbase`: 0: do without these instructions, as on processors and kernels that lack
      * them; for tests. Default 1: use them where the kernel offers them. */
     bool fsgsbase;
+    /** Key `calls`: 0: calls and returns become jumps, as where there is a shadow stack; for tests.
+     * Default 1: they are executed as such. */
+    bool real_calls;
     /** Key `sample`, for RLE_MODE_TRAFFIC: seed of the choice of sampled sets; default 1. */
     uint32_t sample_seed;
     /** Keys `reader` and `channel`, for the traffic modes: the process that reads the channel of

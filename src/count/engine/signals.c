@@ -4,6 +4,7 @@
 
 #include "count/engine/arena.h"
 #include "count/engine/attach.h"
+#include "count/engine/branch.h"
 #include "count/engine/corrections.h"
 #include "count/engine/dispatch.h"
 #include "count/engine/engine.h"
@@ -164,6 +165,8 @@ static void undo_sequence(struct rle_thread *thread, const struct place *place, 
     rle_decode((const uint8_t *)at, RLE_INSN_MAX, at, &insn);
     if (insn.kind == RLE_RET || insn.kind == RLE_JMP_IND || insn.kind == RLE_CALL_IND)
         thread->reg[RLE_RCX] = thread->spill[0];
+    if (f->landing && pc == rle_call_restores_at(f->landing))
+        thread->reg[RLE_RSP] += sizeof(uint64_t);
 }
 
 /* Express the state at `place` in the program's terms: reg[], next_pc, counters. */
@@ -193,6 +196,12 @@ static bool behind_trap(const struct place *place, uint64_t pc, struct rle_insn 
     uint64_t at = rle_placed_pc(place->fragment, place->insn);
     rle_decode((const uint8_t *)at, RLE_INSN_MAX, at, insn);
     return insn->kind == RLE_INT && pc == place->fragment->entry + placed->at + insn->length;
+}
+
+/* Between a return and the place it returns to. */
+static bool has_returned(const struct rle_fragment *f, uint64_t pc)
+{
+    return f->landing && pc >= f->landing && pc < rle_call_restores_at(f->landing);
 }
 
 /* ---- delivery ---------------------------------------------------------------------------------
@@ -426,7 +435,13 @@ static int in_cache(struct rle_thread *thread, const struct rle_arena *arena, in
         keep(thread, signal, info, uc);
         return start_stepping(thread, uc);
     }
-    leave_fragment(thread, &place, uc);
+    if (has_returned(place.fragment, pc)) { /* the stack went away meanwhile */
+        rle_registers_from(thread, uc);
+        thread->reg[RLE_RCX] = thread->spill[0];
+        thread->next_pc = place.fragment->behind;
+    } else {
+        leave_fragment(thread, &place, uc);
+    }
     if (thread->stepping) /* the fault will happen again when the program comes back */
         return deliver_kept(thread, uc);
     return deliver_now(thread, signal, info, uc);

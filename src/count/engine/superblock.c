@@ -6,12 +6,11 @@
 #include "region/mark.h"
 
 enum {
-    CALL_DEPTH_MAX = 6,
     BRANCH_INSNS_MAX = 120, /* beyond so many instructions, end at the next branch */
     LOOK_AHEAD_INSNS = 12,
     MEMO_BITS = 14,
     MEMOS = 1 << MEMO_BITS,
-    INLINE_INSNS_MAX = 40, /* a callee that returns within so many instructions is inlined */
+    INLINE_INSNS_MAX = 30, /* a callee that returns within so many instructions is inlined */
 };
 
 /** Data at most so far from code is in reach of wherever that is translated to. */
@@ -30,8 +29,7 @@ static struct memo memos[MEMOS];
 struct build {
     struct rle_plan *plan;
     unsigned max_blocks;
-    uint64_t returns[CALL_DEPTH_MAX];
-    unsigned depth;
+    uint64_t returns_to; /* from the call inlined now; 0: none */
     unsigned block_start;
     uint64_t pc; /* next instruction */
 };
@@ -122,34 +120,23 @@ static bool stores_by_stack_pointer(const struct rle_insn *insn)
     return false;
 }
 
-/* Does the callee return soon, without calls, loops or anything else of interest? */
-static bool is_small_callee(uint64_t pc)
+/* Instructions of a callee that does nothing but return soon: no calls, no other way out; else 0.
+ */
+static unsigned small_callee(uint64_t pc)
 {
     struct rle_insn insn;
     bool writable;
-    for (unsigned n = 0; n < INLINE_INSNS_MAX; n++) {
+    for (unsigned n = 1; n <= INLINE_INSNS_MAX; n++) {
         if (!decode_at(pc, &insn, &writable) || writable || insn.length == 0 ||
             is_unsupported(&insn) || mark_of(&insn) || stores_by_stack_pointer(&insn))
-            return false;
-        switch (insn.kind) {
-        case RLE_RET:
-            return true;
-        case RLE_JMP:
-            pc = insn.target;
-            continue;
-        case RLE_JCC:
-        case RLE_LOOP:
-            if (insn.target <= pc)
-                return false;
-            break;
-        case RLE_PLAIN:
-            break;
-        default:
-            return false;
-        }
+            return 0;
+        if (insn.kind == RLE_RET && insn.imm == 0)
+            return n;
+        if (insn.kind != RLE_PLAIN)
+            return 0;
         pc += insn.length;
     }
-    return false;
+    return 0;
 }
 
 static bool may_grow(const struct build *b)
@@ -180,31 +167,37 @@ static bool add_jump(struct build *b, const struct rle_insn *insn, unsigned i)
            !rle_fragment_find(insn->target);
 }
 
+/* Its return is checked by a comparison, which changes flags. */
+static bool may_compare(uint64_t pc)
+{
+    return (rle_dead_at(pc).dead_flags & RLE_ARITH_FLAGS) == RLE_ARITH_FLAGS;
+}
+
+/* Only what is sure to come back is inlined: a return executed for a call that was not would leave
+ * the processor's return stack one off, and all callers' returns would be mispredicted. */
 static bool add_call(struct build *b, const struct rle_insn *insn, unsigned i)
 {
+    const unsigned its_blocks = 2;
     uint64_t behind = insn->pc + insn->length;
-    if (b->depth == CALL_DEPTH_MAX || !may_grow(b) || b->max_blocks == 1 ||
-        insn->target == behind || is_block_start(b, insn->target) || !is_small_callee(insn->target))
+    unsigned n = small_callee(insn->target);
+    if (n == 0 || b->plan->sb.n_insns + n > BRANCH_INSNS_MAX ||
+        b->plan->sb.n_blocks + its_blocks > b->max_blocks || insn->target == behind ||
+        behind == b->plan->pc || is_block_start(b, insn->target) || !may_compare(behind))
         return false;
-    b->returns[b->depth++] = behind;
+    b->returns_to = behind;
     b->plan->role[i] = RLE_ROLE_INLINED_CALL;
     b->pc = insn->target;
     return true;
 }
 
-static bool add_return(struct build *b, const struct rle_insn *insn, unsigned i)
+static bool add_return(struct build *b, unsigned i)
 {
-    if (b->depth == 0 || insn->imm != 0 || !may_grow(b))
+    if (!b->returns_to)
         return false;
-    uint64_t expected = b->returns[b->depth - 1];
-    struct rle_point dead = rle_dead_at(expected);
-    if (expected == b->plan->pc ||
-        (dead.dead_flags & RLE_ARITH_FLAGS) != RLE_ARITH_FLAGS) /* the check compares */
-        return false;
-    b->depth--;
     b->plan->role[i] = RLE_ROLE_INLINED_RETURN;
-    b->plan->expected[i] = expected;
-    b->pc = expected;
+    b->plan->expected[i] = b->returns_to;
+    b->pc = b->returns_to;
+    b->returns_to = 0;
     return true;
 }
 
@@ -253,7 +246,7 @@ static bool add_insn(struct build *b)
         goes_on = add_call(b, insn, i);
         break;
     case RLE_RET:
-        goes_on = add_return(b, insn, i);
+        goes_on = add_return(b, i);
         break;
     case RLE_INT:
         plan->next = insn->pc + insn->length;

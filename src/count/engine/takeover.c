@@ -81,12 +81,22 @@ static bool make_tables(void)
 static const char bad_options[] = "bad options in " RLE_OPTIONS_ENV;
 static const char no_result[] = "the result file cannot be created or mapped";
 
+/* One that was switched on before take-over knows nothing of calls within the cache. */
+static bool has_shadow_stack(void)
+{
+    enum { ARCH_SHSTK_STATUS = 0x5005 };
+    uint64_t features = 0;
+    return !rle_is_error(rle_sys3(SYS_arch_prctl, ARCH_SHSTK_STATUS, (long)&features, 0)) &&
+           features != 0;
+}
+
 const char *rle_prepare(const char *options, bool has_fsgsbase)
 {
     if (!rle_options_parse(options, &rle_engine.options))
         return bad_options;
     rle_engine.instrument = instrument_of(rle_engine.options.mode);
     rle_engine.has_fsgsbase = has_fsgsbase && rle_engine.options.fsgsbase;
+    rle_engine.real_calls = rle_engine.options.real_calls && !has_shadow_stack();
     rle_engine.xstate_bytes = largest_xstate();
     static bool has_tables, has_branch_tables; /* an attempt before may have failed later on */
     if (!has_tables && !(has_tables = make_tables()))

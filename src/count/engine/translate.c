@@ -435,6 +435,19 @@ static void emit_inlined_return(struct work *w, unsigned i)
     rle_emit_lea(e, RLE_RSP, RLE_RSP, RLE_REG_NONE, 0, sizeof(uint64_t));
 }
 
+/* One to the next instruction only asks where it is: nothing will return. */
+static void emit_call(struct work *w, const struct rle_insn *insn)
+{
+    uint64_t behind = insn->pc + insn->length;
+    if (insn->target == behind) {
+        rle_emit_push(w->e, behind);
+    } else {
+        w->fragment->behind = behind;
+        w->fragment->landing = rle_emit_call(w->e, behind);
+    }
+    rle_link(w->e, rle_emit_jmp(w->e), insn->target);
+}
+
 /* The last instruction, of a kind that leaves by itself. */
 static void emit_last(struct work *w, unsigned i)
 {
@@ -453,15 +466,15 @@ static void emit_last(struct work *w, unsigned i)
     }
     switch (insn->kind) {
     case RLE_CALL:
-        rle_emit_push(e, insn->pc + insn->length);
-        rle_link(e, rle_emit_jmp(e), insn->target);
+        emit_call(w, insn);
         break;
     case RLE_RET:
         rle_emit_return(e, insn);
         break;
     case RLE_JMP_IND:
     case RLE_CALL_IND:
-        rle_emit_indirect(e, insn);
+        w->fragment->behind = insn->pc + insn->length;
+        w->fragment->landing = rle_emit_indirect(e, insn);
         break;
     case RLE_SYSCALL:
         rle_emit_stub(e, RLE_STUB_SYSCALL, insn->pc + insn->length, fragment, i);
