@@ -9,6 +9,9 @@
 /* A phase ends early, but not before this share of its budget, once every spread is this small. */
 static const double least_share = 0.5;
 static const double steady_spread = 0.003;
+/* Of a buffer, from which even a quick measurement asks how much a rank really gets of a cache that
+ * is reported so large: filling memory takes longer. */
+static const size_t most_quick_bytes = (size_t)256 << 20;
 enum { MIN_REPEATS = 5, MAX_REPEATS = 2000 };
 /* Of the budget, to go on with ceilings whose core was contended. */
 static const double overtime_share = 0.5;
@@ -200,7 +203,7 @@ static enum rl_status make_team(struct rl_session *s, unsigned threads, struct r
 static enum rl_status run_phases(struct rl_session *s, double budget_s, struct rl_error *err)
 {
     bool quick = s->options->mode == RL_MEASURE_QUICK;
-    if (!quick && s->threads == 1)
+    if (s->threads == 1 && (!quick || rl_rank_buffer_bytes(s) > most_quick_bytes))
         RL_TRY(rl_sweep_levels(s, share_sweep * budget_s, err));
     fill_buffers(s);
     RL_TRY(rl_measure_compute(s, share_compute * budget_s, err));
