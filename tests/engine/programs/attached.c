@@ -410,6 +410,30 @@ static void *births(void *unused)
     return unused;
 }
 
+/* ---- vfork: a thread that nothing stops while its child has not begun ---------------------------
+ */
+
+static void *wait_for_child(void *unused)
+{
+    static struct timespec longer_than_a_launcher_waits = {5, 500000000};
+    int status = 0;
+    pid_t child = vfork();
+    if (child == 0) {
+        syscall(SYS_nanosleep, &longer_than_a_launcher_waits, NULL);
+        _exit(7);
+    }
+    check(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 7, "a child's status");
+    return unused;
+}
+
+static void beside_vfork(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, wait_for_child, NULL);
+    spin(NULL);
+    pthread_join(thread, NULL);
+}
+
 /* ---- jit: code that is never writable while it runs, and is another one every time
  * ---------------- */
 
@@ -485,6 +509,8 @@ int main(int argc, char **argv)
         storm();
     else if (!strcmp(scenario, "jit"))
         jit();
+    else if (!strcmp(scenario, "vfork"))
+        beside_vfork();
     else if (!strcmp(scenario, "births"))
         in_threads(births, 1);
     else if (!strcmp(scenario, "registers"))

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "count/engine/thread_block.h"
@@ -339,15 +338,10 @@ static long try_attach(struct target *t, const struct attach_options *o, bool st
     if (n < 0)
         return n;
     n = target_stop_all(t, t->base ? control.syscall_end : 0) ? take_all(t, o, &control) : CANNOT;
+    if (n == CANNOT && t->may_pass)
+        n = LATER;
     target_release(t);
     return n > 0 && !wait_until_in(t) ? CANNOT : n;
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
 /* Was it left in the engine by one who died meanwhile? */
@@ -366,14 +360,14 @@ bool attach(pid_t pid, const struct attach_options *options, char *why)
     if (target_open(&t, pid, options->image) &&
         (!is_abandoned(&t) || detach(pid, options->image, t.why))) {
         n = LATER;
-        uint64_t begin_ns = now_ns();
+        uint64_t begin_ns = monotonic_ns();
         for (uint64_t spent_ns = 0; spent_ns < PATIENCE_NS && n == LATER;
-             spent_ns = now_ns() - begin_ns) {
+             spent_ns = monotonic_ns() - begin_ns) {
             n = try_attach(&t, options, spent_ns > PATIENCE_NS / 2);
             if (n == LATER)
                 target_pause();
         }
-        if (n == LATER)
+        if (n == LATER && !t.may_pass)
             fail(&t, "a thread of it does not leave the engine");
     }
     target_close(&t);

@@ -9,17 +9,9 @@
 #include <stdlib.h>
 #include <sys/types.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { LINE_BYTES = 64, BURST_MS_MAX = 60000, TRIES = 5 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* For so long, or until whoever asked for it is gone. */
 static void wait_for(int ms, int owner)
@@ -51,10 +43,10 @@ static void burst(pid_t pid, const struct attach_options *options, int ms, int o
 {
     char why[REASON_BYTES];
     bool done = attach_to_whatever_runs(pid, options, why);
-    uint64_t begin_ns = now_ns();
+    uint64_t begin_ns = monotonic_ns();
     if (done) {
         wait_for(ms, owner);
-        uint64_t end_ns = now_ns();
+        uint64_t end_ns = monotonic_ns();
         done = detach(pid, options->image, why) || engine_went_with_program(pid, options->image);
         if (done)
             printf("ok %" PRIu64 "\n", end_ns - begin_ns);

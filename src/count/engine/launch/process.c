@@ -74,7 +74,7 @@ bool process_can_be_counted(pid_t pid, char *why)
     }
     const char *state = field(status, "State"), *features = field(status, "x86_Thread_features");
     long tracer = number(status, "TracerPid");
-    if (tracer)
+    if (tracer && tracer != getpid())
         snprintf(why, REASON_BYTES, "it is being traced already, by process %ld", tracer);
     else if (state && (*state == 'Z' || *state == 'X'))
         snprintf(why, REASON_BYTES, "it has ended");
@@ -120,14 +120,33 @@ size_t process_threads(pid_t pid, pid_t **ret_tids)
     return n;
 }
 
+static bool read_thread(pid_t pid, pid_t tid, char status[STATUS_BYTES])
+{
+    char name[PATH_BYTES];
+    snprintf(name, sizeof(name), "task/%d/status", (int)tid);
+    return read_proc(pid, name, status, STATUS_BYTES) > 0;
+}
+
 bool process_has_ended(pid_t pid, pid_t tid)
 {
-    char name[PATH_BYTES], status[STATUS_BYTES];
-    snprintf(name, sizeof(name), "task/%d/status", (int)tid);
-    if (read_proc(pid, name, status, sizeof(status)) <= 0)
+    char status[STATUS_BYTES];
+    if (!read_thread(pid, tid, status))
         return true;
     const char *state = field(status, "State");
     return state && (*state == 'Z' || *state == 'X');
+}
+
+bool process_sleeps_deeply(pid_t pid, pid_t tid)
+{
+    char status[STATUS_BYTES];
+    const char *state = read_thread(pid, tid, status) ? field(status, "State") : NULL;
+    return state && *state == 'D';
+}
+
+bool process_is_ours(pid_t pid, pid_t tid)
+{
+    char status[STATUS_BYTES];
+    return read_thread(pid, tid, status) && number(status, "TracerPid") == getpid();
 }
 
 bool process_waits_at(pid_t pid, pid_t tid, uint64_t address)
@@ -140,11 +159,16 @@ bool process_waits_at(pid_t pid, pid_t tid, uint64_t address)
     return last && text[0] != 'r' && strtoull(last, NULL, 16) == address;
 }
 
-static uint64_t now_ns(clockid_t clock)
+static uint64_t time_ns(clockid_t clock)
 {
     struct timespec t;
     clock_gettime(clock, &t);
     return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+uint64_t monotonic_ns(void)
+{
+    return time_ns(CLOCK_MONOTONIC);
 }
 
 /* A number of /proc/PID/stat, counted from 1. @return 0 if it cannot be read. */
@@ -165,9 +189,9 @@ uint64_t process_start_ns(pid_t pid)
     enum { START_TIME = 22 };
     uint64_t ticks = stat_number(pid, START_TIME);
     if (!ticks)
-        return now_ns(CLOCK_MONOTONIC);
+        return monotonic_ns();
     uint64_t since_boot = ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
-    uint64_t slept = now_ns(CLOCK_BOOTTIME) - now_ns(CLOCK_MONOTONIC);
+    uint64_t slept = time_ns(CLOCK_BOOTTIME) - monotonic_ns();
     return since_boot > slept ? since_boot - slept : 0;
 }
 

@@ -25,8 +25,17 @@ size_t process_threads(pid_t pid, pid_t **ret_tids);
 /** Is the thread gone, or about to be reaped? */
 bool process_has_ended(pid_t pid, pid_t tid);
 
+/** Is the thread in a sleep that nothing interrupts, as while a child of vfork has not begun? */
+bool process_sleeps_deeply(pid_t pid, pid_t tid);
+
+/** Is this process the thread's tracer? */
+bool process_is_ours(pid_t pid, pid_t tid);
+
 /** Is the thread in a system call that returns to `address`? False if it is running, or gone. */
 bool process_waits_at(pid_t pid, pid_t tid, uint64_t address);
+
+/** CLOCK_MONOTONIC. */
+uint64_t monotonic_ns(void);
 
 /** When it was started, by CLOCK_MONOTONIC. */
 uint64_t process_start_ns(pid_t pid);

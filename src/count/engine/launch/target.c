@@ -20,6 +20,7 @@ enum {
     PAUSE_NS = 200000,
     STOP_NS_PER_TRY = 200000,
     STOP_TRIES = 15000, /* three seconds */
+    TRIES_PER_LOOK = 100,
     ROUNDS_MAX = 1000,
     CALL_TRIES = 100,
     PATH_BYTES = 64,
@@ -125,27 +126,48 @@ static bool refused(struct target *t)
     return false;
 }
 
+enum stop { STOPPED, GONE, IS_STOPPED, SLEEPS, DOES_NOT };
+
 /* Wait until it stands in the stop that PTRACE_INTERRUPT asked for. Signals are delivered as if
- * nobody traced it. */
-static bool wait_for_stop(struct target *t, pid_t tid)
+ * nobody traced it. A thread that sleeps too deeply may do so for others that are stopped already:
+ * it is waited for only with `patience`. */
+static enum stop await_stop(pid_t pid, pid_t tid, bool patience)
 {
     int status;
-    for (int tries = 0; tries < STOP_TRIES; tries++) {
+    for (int tries = 1; tries < STOP_TRIES; tries++) {
         pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
         if (got < 0 || (got == tid && !WIFSTOPPED(status)))
-            return false; /* gone */
+            return GONE;
         if (got == 0) {
+            if (!patience && tries % TRIES_PER_LOOK == 0 && process_sleeps_deeply(pid, tid))
+                return SLEEPS;
             nanosleep(&(struct timespec){0, STOP_NS_PER_TRY}, NULL);
             continue;
         }
         int event = status >> 16, signal = WSTOPSIG(status);
-        if (event == PTRACE_EVENT_STOP && signal == SIGTRAP)
-            return true;
         if (event == PTRACE_EVENT_STOP)
-            return fail(t, "it is stopped; continue it first (SIGCONT)");
+            return signal == SIGTRAP ? STOPPED : IS_STOPPED;
         if (event || signal == (SIGTRAP | 0x80))
             signal = 0;
         ptrace(PTRACE_CONT, tid, NULL, (void *)(intptr_t)signal);
+    }
+    return DOES_NOT;
+}
+
+static bool wait_for_stop(struct target *t, pid_t tid)
+{
+    switch (await_stop(t->pid, tid, false)) {
+    case STOPPED:
+        return true;
+    case GONE:
+        return false;
+    case IS_STOPPED:
+        return fail(t, "it is stopped; continue it first (SIGCONT)");
+    case SLEEPS:
+        t->may_pass = true;
+        break;
+    case DOES_NOT:
+        break;
     }
     return fail(t, "one of its threads does not stop: it waits for a device or for a child "
                    "process to begin");
@@ -192,15 +214,21 @@ static void call_again(const struct tracee *tracee)
 static void let_go(pid_t tid)
 {
     int status;
-    if (ptrace(PTRACE_DETACH, tid, NULL, NULL) < 0 && errno == ESRCH)
-        waitpid(tid, &status, __WALL | WNOHANG);
+    if (ptrace(PTRACE_DETACH, tid, NULL, NULL) < 0 && errno == ESRCH &&
+        waitpid(tid, &status, __WALL | WNOHANG) == tid && WIFSTOPPED(status))
+        ptrace(PTRACE_DETACH, tid, NULL, NULL);
 }
 
-/* Ask it to stop. False if it is gone, or tracing it is refused (then `why` is set). */
+/* Ask it to stop. False if it is gone, or tracing it is refused (then `why` is set). One that did
+ * not stop the last time is still to. */
 static bool begin_stop(struct target *t, pid_t tid)
 {
-    if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) < 0)
-        return errno == ESRCH || process_has_ended(t->pid, tid) ? false : refused(t);
+    if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) < 0) {
+        if (errno == ESRCH || process_has_ended(t->pid, tid))
+            return false;
+        if (!process_is_ours(t->pid, tid))
+            return refused(t);
+    }
     return ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0;
 }
 
@@ -221,6 +249,7 @@ static bool begin_stops(struct target *t, uint64_t inside)
     struct tracee *room = realloc(t->thread, (t->n_threads + n + 1) * sizeof(*room));
     bool possible = room != NULL && n > 0;
     t->why[0] = '\0';
+    t->may_pass = false;
     if (room)
         t->thread = room;
     if (!possible)
@@ -282,10 +311,21 @@ void target_let_go(const struct tracee *tracee)
     let_go(tracee->tid);
 }
 
+/* First those that stand: the others may need them to come to their stop, in which the kernel would
+ * leave them. */
 void target_release(struct target *t)
 {
     for (size_t i = 0; i < t->n_threads; i++)
-        target_let_go(&t->thread[i]);
+        if (t->thread[i].stopped)
+            target_let_go(&t->thread[i]);
+    for (size_t i = 0; i < t->n_threads; i++) {
+        struct tracee *late = &t->thread[i];
+        if (late->stopped)
+            continue;
+        late->stopped = await_stop(t->pid, late->tid, true) == STOPPED &&
+                        ptrace(PTRACE_GETREGS, late->tid, NULL, &late->regs) == 0;
+        target_let_go(late);
+    }
     t->n_threads = 0;
 }
 

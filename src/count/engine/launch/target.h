@@ -35,6 +35,7 @@ struct target {
     const struct image *image;
     uint64_t base;          /**< of the engine in it; 0: it has none */
     char why[REASON_BYTES]; /**< of the latest failure: a clause about the process */
+    bool may_pass;          /**< what failed may be otherwise soon, once all are let go */
 };
 
 /** Look for the engine in the process. @return false if it cannot be read. */
