@@ -12,10 +12,13 @@
 
 enum {
     SIGSET_BYTES = 8,
-    ROUNDS = 20000,       /* of waiting, 0.2 ms each */
-    ROUNDS_PER_KICK = 50, /* until who has not left is kicked again */
+    ROUNDS = 20000, /* of waiting, 0.2 ms each */
     IDLE_LOOKS = 1,
+    KICK_SHARE = 3, /* kicking all takes at most 1 part in so many of the time */
 };
+
+/** Until who has not left is kicked again, at least. */
+#define KICK_PAUSE_NS 10000000u
 
 static bool fail(struct target *t, const char *why)
 {
@@ -104,6 +107,7 @@ static bool leave(struct target *t, const struct rle_control *control)
 {
     uint32_t state;
     int idle = 0;
+    uint64_t next_kick_ns = 0;
     t->why[0] = '\0';
     for (int i = 0; i < ROUNDS; i++) {
         if (!target_state(t, &state))
@@ -114,9 +118,14 @@ static bool leave(struct target *t, const struct rle_control *control)
             return false;
         if (state == RLE_PRESENCE_IN)
             state = RLE_PRESENCE_LEAVING;
-        if (i % ROUNDS_PER_KICK == 0 && is_idle(t, state, control, &idle))
-            return true;
-        if (t->why[0])
+        uint64_t begin_ns = monotonic_ns();
+        if (begin_ns >= next_kick_ns) {
+            if (is_idle(t, state, control, &idle))
+                return true;
+            uint64_t pause_ns = KICK_SHARE * (monotonic_ns() - begin_ns);
+            next_kick_ns = begin_ns + (pause_ns > KICK_PAUSE_NS ? pause_ns : KICK_PAUSE_NS);
+        }
+        if (t->why[0] && !t->may_pass)
             return false;
         target_pause();
     }

@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -34,7 +35,14 @@
 #include "count/engine/launch/inject.h"
 #include "count/engine/options.h"
 
-enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126, USAGE = 2, FIRST_ARGUMENT = 4, HEAD_BYTES = 4096 };
+enum {
+    HASTE = -20,
+    NOT_FOUND = 127,
+    NOT_EXECUTABLE = 126,
+    USAGE = 2,
+    FIRST_ARGUMENT = 4,
+    HEAD_BYTES = 4096
+};
 
 extern char **environ;
 
@@ -172,6 +180,7 @@ static bool serve_running(int argc, char **argv, int *ret_status)
         return true;
     }
     signal(SIGPIPE, SIG_IGN);
+    setpriority(PRIO_PROCESS, 0, HASTE);
     if (options.owner)
         *ret_status = bursts(pid, &options);
     else if (is_detach ? detach(pid, &image, why) : attach(pid, &options, why))
