@@ -84,12 +84,25 @@ static long create(const char *prefix, int pid, uint32_t *ret_sequence)
     return -EEXIST;
 }
 
-/* Set the file's size, unless the process may not: trying would raise SIGXFSZ. */
+struct limit {
+    uint64_t soft, hard;
+};
+
+/* Set the file's size, unless the process may not: trying would raise SIGXFSZ. The limit concerns
+ * the size, not stores through the mapping, so it is raised for this one call, as far as the
+ * process may. The engine's lock keeps the program's own changes of limits apart. */
 static long grow(int fd, uint64_t bytes)
 {
-    uint64_t limit[2] = {~0ul, ~0ul};
-    rle_sys4(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)limit);
-    return limit[0] < bytes ? -EFBIG : rle_sys3(SYS_ftruncate, fd, (long)bytes, 0);
+    struct limit limit = {~0ul, ~0ul};
+    rle_sys4(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit);
+    if (limit.soft >= bytes)
+        return rle_sys3(SYS_ftruncate, fd, (long)bytes, 0);
+    struct limit enough = {bytes, limit.hard > bytes ? limit.hard : bytes};
+    if (rle_is_error(rle_sys4(SYS_prlimit64, 0, RLIMIT_FSIZE, (long)&enough, 0)))
+        return -EFBIG;
+    long error = rle_sys3(SYS_ftruncate, fd, (long)bytes, 0);
+    rle_sys4(SYS_prlimit64, 0, RLIMIT_FSIZE, (long)&limit, 0);
+    return error;
 }
 
 /* Holes are filled as they are written to; begin only where that has a chance. */

@@ -101,6 +101,16 @@ static long restartable(struct rle_thread *thread, long nr, long *args)
     return rle_engine.refuse_rseq ? -ENOSYS : rle_program_syscall(nr, args);
 }
 
+/* The engine raises a limit for a moment (result.c). */
+static long change_limit(struct rle_thread *thread, long nr, long *args)
+{
+    (void)thread;
+    rle_lock(&rle_engine.lock);
+    long result = rle_program_syscall(nr, args);
+    rle_unlock(&rle_engine.lock);
+    return result;
+}
+
 /* A debugger's child: breakpoints and single steps mean nothing in translated code, so the program
  * it will exec runs natively. */
 static long trace(struct rle_thread *thread, long nr, long *args)
@@ -156,6 +166,9 @@ static rle_syscall_handler *handler_of(long nr)
         return arch_prctl;
     case SYS_ptrace:
         return trace;
+    case SYS_setrlimit:
+    case SYS_prlimit64:
+        return change_limit;
     case SYS_rseq:
         return restartable;
     default:

@@ -17,6 +17,8 @@
 #include "count/engine/trace.h"
 
 #define AMPLE_ADDRESS_SPACE (32ul << 30)
+/** Enough for tables and the counters of a hundred threads. */
+#define AMPLE_FILE (8ul << 30)
 
 int rle_take_over(long argc, char **argv, char **envp);
 int rle_take_over_at_entry(uint64_t *stack);
@@ -62,13 +64,20 @@ static const struct rle_instrument *instrument_of(uint32_t mode)
     return mode == RLE_MODE_FULL ? &rle_instrument_full : &rle_instrument_none;
 }
 
-/* Tables and result file; smaller ones where address space is limited or memory is not
- * overcommitted. */
-static bool make_tables(void)
+/* Soft limit, or hard limit, on a resource. */
+static uint64_t limit_of(int resource, bool hard)
 {
     uint64_t limit[2] = {~0ul, ~0ul};
-    rle_sys4(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)limit);
-    if (limit[0] < AMPLE_ADDRESS_SPACE)
+    rle_sys4(SYS_prlimit64, 0, resource, 0, (long)limit);
+    return limit[hard];
+}
+
+/* Tables and result file; smaller ones where address space or the size of files is limited, or
+ * memory is not overcommitted. */
+static bool make_tables(void)
+{
+    if (limit_of(RLIMIT_AS, false) < AMPLE_ADDRESS_SPACE ||
+        limit_of(RLIMIT_FSIZE, true) < AMPLE_FILE)
         rle_engine.shrink = SHRINK;
     if (rle_links_init() && rle_corrections_init())
         return true;
