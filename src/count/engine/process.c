@@ -140,8 +140,10 @@ static void become_child(struct rle_thread *thread)
     struct rle_engine *engine = &rle_engine;
     thread->shares_memory = false;
     bool leaves = rle_attach_leaves_children();
-    if (rle_is_error(rle_result_after_fork(leaves ? NULL : engine->options.output)) &&
-        (!leaves || !rle_result_is_open()))
+    long error = rle_result_after_fork(leaves ? NULL : engine->options.output);
+    if (error == -ENOENT && !leaves && rle_result_is_open())
+        rle_go_uncounted(); /* whoever would have read it has cleared up: nothing to complain of */
+    else if (error && (!leaves || !rle_result_is_open()))
         leave_uncounted("a child process gets no result file");
     else if (!rle_arenas_after_fork())
         leave_uncounted("no memory for a child's copy of translated code");
