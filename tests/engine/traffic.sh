@@ -145,7 +145,7 @@ foreign() { # an engine and a reader that were not built together: said, and the
 }
 
 same() { # same output and status as natively, threads, processes, signals and all
-    for run in "threads" "processes" "signals" "faults" "rewriting" "storm 300" "random_code 7 1500"; do
+    for run in "threads" "processes" "signals" "stacks" "amx" "faults" "rewriting" "storm 300" "random_code 7 1500"; do
         set -- $run
         program=$programs/engine-$1; shift
         "$program" "$@" > "$work/native" 2> /dev/null < /dev/null; native=$?
