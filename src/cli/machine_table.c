@@ -67,7 +67,7 @@ static struct layout layout_for(const struct rl_machine *m, unsigned columns)
 
 /* What a row shows of one ceiling, compute and memory alike. */
 struct cell {
-    double rate, spread, per_cycle, limit;
+    double rate, spread, per_cycle, limit, reachable;
     const char *unit;
     bool contended;
 };
@@ -92,6 +92,8 @@ static void print_cell(FILE *out, const struct layout *layout, const struct cell
         fprintf(out, " %8s", "");
     if (rl_is_above_limit(cell->per_cycle, cell->limit))
         fprintf(out, " %5s", "no");
+    else if (cell->limit > 0 && cell->reachable > 0 && cell->per_cycle > 0)
+        fprintf(out, "%4.0f%%*", 100 * cell->per_cycle / cell->reachable);
     else if (cell->limit > 0 && cell->per_cycle > 0)
         fprintf(out, " %4.0f%%", 100 * cell->per_cycle / cell->limit);
     else
@@ -129,6 +131,7 @@ static struct cell compute_cell(const struct rl_compute_ceiling *c)
                          .spread = c->rate.spread,
                          .per_cycle = c->per_cycle,
                          .limit = c->limit_per_cycle,
+                         .reachable = c->reachable_per_cycle,
                          .unit = c->unit,
                          .contended = c->contended};
 }
@@ -139,6 +142,7 @@ static struct cell memory_cell(const struct rl_memory_ceiling *m)
                          .spread = m->rate.spread,
                          .per_cycle = m->per_cycle,
                          .limit = m->limit_per_cycle,
+                         .reachable = m->reachable_per_cycle,
                          .unit = "B/s",
                          .contended = m->contended};
 }
@@ -294,6 +298,17 @@ static bool any_contended(const struct rl_machine *m)
     return false;
 }
 
+static bool any_reachable(const struct rl_machine *m)
+{
+    for (size_t i = 0; i < m->n_compute; i++)
+        if (m->compute[i].reachable_per_cycle > 0)
+            return true;
+    for (size_t i = 0; i < m->n_memory; i++)
+        if (m->memory[i].reachable_per_cycle > 0)
+            return true;
+    return false;
+}
+
 /* In records of programs that did not take such limits back. */
 static bool any_above_limit(const struct rl_machine *m)
 {
@@ -326,6 +341,8 @@ void rl_machine_table_print(FILE *out, const struct rl_machine *m, bool all, uns
               out);
     if (any_contended(m))
         fputs("\n≥: the core was shared with other work, so the ceiling is at least this\n", out);
+    if (any_reachable(m))
+        fputs("\n*: of what such cores are known to reach, where that is below their limit\n", out);
     if (any_above_limit(m))
         fputs("\nno: faster than the limit in the record, which therefore is not this core's; "
               "measure "
