@@ -17,7 +17,8 @@ struct rl_rank {
     unsigned prepared;       /**< samples of special functions begun */
 };
 
-/** Limits that were exceeded on an undisturbed core, which therefore are not those of this core. */
+/** Limits that were exceeded by more than any clock error, on an undisturbed core: not this core's.
+ */
 struct rl_exceeded {
     unsigned n;
     char id[RL_ID_LEN]; /**< the ceiling that was furthest above */
@@ -145,7 +146,7 @@ struct rl_limit rl_memory_limit(const struct rl_core *core, const char *level,
  * Take back a limit that a measurement exceeded by more than errors of the clock explain: value and
  * reachable become 0, and the note says why.
  * @param disturbed  the core was, so that the clock beside the samples says little.
- * @param exceeded   counts those that were not disturbed.
+ * @param exceeded   counts those that no error of the clock explains.
  */
 void rl_limit_check(struct rl_limit *limit, const char *id, double per_cycle, bool disturbed,
                     struct rl_exceeded *exceeded);

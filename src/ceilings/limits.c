@@ -251,6 +251,10 @@ bool rl_is_above_limit(double per_cycle, double limit_per_cycle)
     return limit_per_cycle > 0 && per_cycle > tolerance * limit_per_cycle;
 }
 
+/* Cores that lower their clock for wide vectors do so by up to a sixth; pipes that the catalogue
+ * does not know of make a quarter and more. */
+static const double most_clock_step = 1.2;
+
 void rl_limit_check(struct rl_limit *limit, const char *id, double per_cycle, bool disturbed,
                     struct rl_exceeded *exceeded)
 {
@@ -258,7 +262,8 @@ void rl_limit_check(struct rl_limit *limit, const char *id, double per_cycle, bo
     if (!rl_is_above_limit(per_cycle, limit->value))
         return;
     double times = per_cycle / limit->value;
-    if (!disturbed) {
+    bool evident = !disturbed && times > most_clock_step;
+    if (evident) {
         if (exceeded->n++ == 0 || times > exceeded->per_cycle / exceeded->limit) {
             snprintf(exceeded->id, sizeof exceeded->id, "%s", id);
             exceeded->per_cycle = per_cycle;
@@ -267,7 +272,7 @@ void rl_limit_check(struct rl_limit *limit, const char *id, double per_cycle, bo
     }
     snprintf(source, sizeof source, "%s", limit->note);
     snprintf(limit->note, sizeof limit->note, "left out, as %s: %.4g a cycle; %.*s",
-             disturbed ? "the clock beside the samples cannot be right" : "it was exceeded",
+             evident ? "it was exceeded" : "the clock beside the samples cannot be right",
              limit->value, RL_NOTE_LEN / 2, source);
     limit->value = 0;
     limit->reachable = 0;
