@@ -114,22 +114,30 @@ static bool has_space(const char *under)
     return statvfs(under, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize >= MIN_SPACE;
 }
 
+/* Shared memory first, unless it is nearly full and another place is not. */
 enum rl_status rl_scratch_make(const char *under, struct rl_scratch *ret, struct rl_error *err)
 {
-    const char *first = under ? under : "/dev/shm";
-    const char *second = under ? under : "/tmp";
+    const char *place[] = {under ? under : "/dev/shm", under ? NULL : secure_getenv("TMPDIR"),
+                           under ? NULL : "/tmp"};
+    enum { PLACES = sizeof place / sizeof *place };
+    char tried[PLACES * sizeof ret->path] = "";
     *ret = (struct rl_scratch){0};
-    remove_dead(first);
-    if (has_space(first) || !has_space(second)) {
-        if (make(first, ret))
-            return RL_OK;
+    for (unsigned round = 0; round < 2; round++) {
+        for (unsigned i = 0; i < PLACES; i++) {
+            if (!place[i] || !*place[i] || (round == 0 && !has_space(place[i])))
+                continue;
+            remove_dead(place[i]);
+            if (make(place[i], ret))
+                return RL_OK;
+            size_t n = strlen(tried);
+            if (round > 0)
+                snprintf(tried + n, sizeof tried - n, "%s%s (%s)", n ? ", " : "", place[i],
+                         strerror(errno));
+        }
     }
-    if (second != first)
-        remove_dead(second);
-    if (make(second, ret))
-        return RL_OK;
     *ret = (struct rl_scratch){0};
-    return rl_fail_errno(err, "no scratch folder under %s", second);
+    return rl_fail(err, RL_ESYS, "no scratch folder under %s%s", tried,
+                   under ? "" : "; set TMPDIR to a folder that can be written to");
 }
 
 enum rl_status rl_scratch_name(const struct rl_scratch *scratch, const char *file, char **ret_path,

@@ -25,7 +25,7 @@ struct bursts {
  * Start the launcher.
  *
  * @param engine, launcher  paths of the objects.
- * @param scratch_dir       NULL: /dev/shm, else /tmp.
+ * @param scratch_dir       NULL: as rl_scratch_make.
  * @param ret               end with bursts_end, then bursts_release.
  * @return RL_OK; RL_EUNAVAIL where a path is not to be had; RL_ESYS; RL_ENOMEM.
  */

@@ -71,7 +71,7 @@ struct rl_profile_options {
     const struct rl_machine *machine; /**< whose caches are simulated; NULL: no traffic */
     struct rl_pmu *counters;          /**< not yet started, self-test passed; NULL: none */
     struct rl_named_events *events;   /**< counted in a run of their own; NULL: none */
-    const char *scratch_dir;          /**< NULL: /dev/shm, else /tmp */
+    const char *scratch_dir;          /**< NULL: as rl_scratch_make */
     const char *const *replay;        /**< [n_replay] result files used instead of a counting run */
     size_t n_replay;
     const char *date;    /**< ISO 8601; NULL: none is written */

@@ -45,7 +45,7 @@ struct rl_sample_options {
     const char *preload;
     bool regions;            /**< time marked regions */
     bool discard_output;     /**< the program's standard output and error go to /dev/null */
-    const char *scratch_dir; /**< directory for shared files; NULL: /dev/shm, else /tmp */
+    const char *scratch_dir; /**< directory for shared files; NULL: as rl_scratch_make */
     /** Called about five times a second from the calling thread; may be NULL. */
     void (*progress)(void *context, double elapsed_s);
     /** Attached only: called every `interlude_every_s`, while nothing is sampled; the time it
