@@ -282,5 +282,6 @@ const struct rl_command rl_cmd_count = {
     .summary = "one run under the counting engine, as plain numbers",
     .synopsis = "[OPTIONS] [--] COMMAND [ARGUMENT...]",
     .hidden = true,
+    .wraps = true,
     .run = run,
 };

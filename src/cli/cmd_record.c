@@ -73,5 +73,6 @@ const struct rl_command rl_cmd_record = {
     .name = "record",
     .summary = "profile a program: time, operations and bytes of its kernels",
     .synopsis = "[OPTIONS] [--] COMMAND [ARGUMENT...]",
+    .wraps = true,
     .run = run,
 };

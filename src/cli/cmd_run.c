@@ -172,5 +172,6 @@ const struct rl_command rl_cmd_run = {
     .name = "run",
     .summary = "profile a program and show its kernels under this machine's roof",
     .synopsis = "[OPTIONS] [--] COMMAND [ARGUMENT...]",
+    .wraps = true,
     .run = run,
 };

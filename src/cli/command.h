@@ -27,6 +27,7 @@ struct rl_command {
     const char *summary;  /**< one line, lower case, no full stop */
     const char *synopsis; /**< arguments after "roofline <name> " */
     bool hidden;          /**< not listed in the help */
+    bool wraps;           /**< passes a program's status on: its own failures have another */
     /** argv[0] is the command's name. Returns an rl_exit (or the profiled program's status). */
     int (*run)(const struct rl_command *self, int argc, char **argv);
 };

@@ -23,9 +23,10 @@ static void print_usage(FILE *out)
 }
 
 /* `roofline help COMMAND` is `roofline COMMAND --help`. */
-static int run_command(const char *name, int argc, char **argv)
+static int run_command(const char *name, int argc, char **argv,
+                       const struct rl_command **ret_command)
 {
-    const struct rl_command *command = rl_command_find(name);
+    const struct rl_command *command = *ret_command = rl_command_find(name);
     if (!command) {
         fprintf(stderr, "roofline: '%s' is no command; 'roofline --help' lists them\n", name);
         return RL_EXIT_USAGE;
@@ -33,7 +34,8 @@ static int run_command(const char *name, int argc, char **argv)
     return command->run(command, argc, argv);
 }
 
-static int dispatch(int argc, char **argv)
+/* `*ret_command` is what was run, NULL if nothing was. */
+static int dispatch(int argc, char **argv, const struct rl_command **ret_command)
 {
     const char *word = argc > 1 ? argv[1] : NULL;
     if (!word) {
@@ -51,7 +53,8 @@ static int dispatch(int argc, char **argv)
     }
     char option[] = "--help";
     char *help_argv[] = {argv[argc > 2 ? 2 : 1], option, NULL};
-    return is_help ? run_command(argv[2], 2, help_argv) : run_command(word, argc - 1, argv + 1);
+    return is_help ? run_command(argv[2], 2, help_argv, ret_command)
+                   : run_command(word, argc - 1, argv + 1, ret_command);
 }
 
 static void on_file_too_large(int number)
@@ -71,10 +74,12 @@ static void survive_file_size_limit(void)
 int main(int argc, char **argv)
 {
     survive_file_size_limit();
-    int code = dispatch(argc, argv);
+    const struct rl_command *command = NULL;
+    int code = dispatch(argc, argv, &command);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "roofline: standard output: cannot write: %s\n", strerror(errno));
-        return code == RL_EXIT_DONE ? RL_EXIT_FAILED : code;
+        int failed = command && command->wraps ? RL_EXIT_WRAPPER : RL_EXIT_FAILED;
+        return code == RL_EXIT_DONE ? failed : code;
     }
     return code;
 }

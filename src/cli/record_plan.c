@@ -214,33 +214,6 @@ static enum rl_status check_pid(const struct record_options *o, struct rl_error 
     return RL_OK;
 }
 
-enum rl_status record_check_words(struct record_options *options, struct rl_error *err)
-{
-    struct rl_profile_options ignored;
-    RL_TRY(join_names(options, err));
-    if (options->follow && options->no_follow)
-        return rl_fail(err, RL_EINVAL, "--follow-children and --no-follow-children");
-    if (options->pid)
-        RL_TRY(check_pid(options, err));
-    if (options->event.n && (options->pid || options->single_pass))
-        return rl_fail(err, RL_EINVAL, "--event counts in a run of its own: not with %s",
-                       options->pid ? "--pid" : "--single-pass");
-    return parse_words(options, &ignored, err);
-}
-
-/* Before anything is measured or run. */
-static enum rl_status check_counters(const struct record_options *o, struct rl_error *err)
-{
-    struct rl_counters counters;
-    struct rl_profile_options how = {0};
-    RL_TRY(parse_words(o, &how, err));
-    if (!rl_counters_demanded(how.count, how.traffic))
-        return RL_OK;
-    enum rl_status status = rl_counters_open(NULL, &counters, err);
-    rl_counters_close(&counters);
-    return status;
-}
-
 static enum rl_status new_events(const struct record_options *o, struct rl_named_events **ret,
                                  struct rl_error *err)
 {
@@ -255,6 +228,38 @@ static enum rl_status check_events(const struct record_options *o, struct rl_err
     RL_TRY(new_events(o, &events, err));
     rl_named_events_free(events);
     return RL_OK;
+}
+
+enum rl_status record_check_words(struct record_options *options, struct rl_error *err)
+{
+    struct rl_profile_options ignored;
+    RL_TRY(join_names(options, err));
+    if (options->follow && options->no_follow)
+        return rl_fail(err, RL_EINVAL, "--follow-children and --no-follow-children");
+    if (options->pid)
+        RL_TRY(check_pid(options, err));
+    if (options->event.n && (options->pid || options->single_pass))
+        return rl_fail(err, RL_EINVAL, "--event counts in a run of its own: not with %s",
+                       options->pid ? "--pid" : "--single-pass");
+    RL_TRY(parse_words(options, &ignored, err));
+    /* That names cannot be looked up at all is no fault of theirs, and said later. */
+    struct rl_error why = {0};
+    return check_events(options, &why) == RL_EINVAL
+               ? rl_fail(err, RL_EINVAL, "--event %s", why.text)
+               : RL_OK;
+}
+
+/* Before anything is measured or run. */
+static enum rl_status check_counters(const struct record_options *o, struct rl_error *err)
+{
+    struct rl_counters counters;
+    struct rl_profile_options how = {0};
+    RL_TRY(parse_words(o, &how, err));
+    if (!rl_counters_demanded(how.count, how.traffic))
+        return RL_OK;
+    enum rl_status status = rl_counters_open(NULL, &counters, err);
+    rl_counters_close(&counters);
+    return status;
 }
 
 enum rl_status record_announce(const struct record_options *o, const char *program,
