@@ -5,6 +5,7 @@
 #include "sample/index.h"
 #include "sample/timeline.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <roofline/machine.h>
@@ -397,20 +398,40 @@ enum rl_status collect_maps_text(struct collector *c, int32_t pid, const char *t
     return RL_OK;
 }
 
-enum rl_status collect_live_maps(struct collector *c, int32_t pid, struct rl_error *err)
+static enum rl_status add_maps_file(struct collector *c, int32_t pid, const char *name,
+                                    bool *ret_is_empty, struct rl_error *err)
 {
-    char name[64];
-    snprintf(name, sizeof name, "/proc/%d/maps", (int)pid);
     FILE *file = fopen(name, "re");
-    if (!file)
-        return RL_OK;
     char *line = NULL;
     size_t capacity = 0;
     enum rl_status status = RL_OK;
-    while (status == RL_OK && getline(&line, &capacity, file) > 0)
+    *ret_is_empty = true;
+    while (file && status == RL_OK && getline(&line, &capacity, file) > 0) {
+        *ret_is_empty = false;
         status = collect_maps_text(c, pid, line, err);
+    }
     free(line);
-    fclose(file);
+    if (file)
+        fclose(file);
+    return status;
+}
+
+/* Of a process whose main thread has ended only the other threads have mappings to show. */
+enum rl_status collect_live_maps(struct collector *c, int32_t pid, struct rl_error *err)
+{
+    char name[NAME_MAX + 64];
+    bool is_empty;
+    snprintf(name, sizeof name, "/proc/%d/task", (int)pid);
+    DIR *dir = opendir(name);
+    snprintf(name, sizeof name, "/proc/%d/maps", (int)pid);
+    enum rl_status status = add_maps_file(c, pid, name, &is_empty, err);
+    for (struct dirent *e; dir && status == RL_OK && is_empty && (e = readdir(dir));) {
+        snprintf(name, sizeof name, "/proc/%d/task/%s/maps", (int)pid, e->d_name);
+        if (e->d_name[0] != '.')
+            status = add_maps_file(c, pid, name, &is_empty, err);
+    }
+    if (dir)
+        closedir(dir);
     return status;
 }
 

@@ -471,6 +471,41 @@ static void a_process_has_ended_when_nobody_asked_how(void **state)
     rl_samples_release(&s);
 }
 
+static void *work_for_ever(void *nothing)
+{
+    for (;;)
+        getppid();
+    return nothing;
+}
+
+static void a_process_without_its_main_thread_is_sampled(void **state)
+{
+    (void)state;
+    skip_without(RL_SAMPLE_PERF);
+    struct rl_samples s = {0};
+    struct rl_error err = {0};
+    pthread_t thread;
+    bool found = false;
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        if (pthread_create(&thread, NULL, work_for_ever, NULL) != 0)
+            _exit(1);
+        pthread_exit(NULL);
+    }
+    usleep(50000);
+    enum rl_status status = rl_sample_attach(pid, 1, NULL, &s, &err);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    if (status != RL_OK)
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < s.n_bucket; i++)
+        found |= s.module[s.bucket[i].module].kind == RL_SAMPLE_FILE;
+    assert_true(found);
+    assert_non_null(strstr(s.process[0].command, "test_sampler"));
+    rl_samples_release(&s);
+}
+
 static void *stay(void *lock)
 {
     pthread_mutex_lock(lock);
@@ -607,6 +642,7 @@ int main(void)
         BOTH(sleep_is_not_cut_short),
         cmocka_unit_test(refused_perf_falls_back_and_says_so),
         cmocka_unit_test(a_running_process_is_sampled),
+        cmocka_unit_test(a_process_without_its_main_thread_is_sampled),
         cmocka_unit_test(a_process_has_ended_when_nobody_asked_how),
         cmocka_unit_test(a_thread_is_no_process),
         cmocka_unit_test(the_time_of_interludes_is_in_no_result),

@@ -76,6 +76,9 @@ bool process_can_be_counted(pid_t pid, char *why)
     long tracer = number(status, "TracerPid");
     if (tracer && tracer != getpid())
         snprintf(why, REASON_BYTES, "it is being traced already, by process %ld", tracer);
+    else if (state && *state == 'Z' && number(status, "Threads") > 1)
+        snprintf(why, REASON_BYTES,
+                 "its main thread has ended, and the engine enters a program by that");
     else if (state && (*state == 'Z' || *state == 'X'))
         snprintf(why, REASON_BYTES, "it has ended");
     else if (state && (*state == 'T' || *state == 't'))
