@@ -82,9 +82,24 @@ static double total_of(const struct rl_row *row)
     return rl_known(time) ? time.value : -1;
 }
 
+/* What programs and threads begin in calls all that they do, and says nothing of it. */
+static bool is_start(const struct rl_row *row)
+{
+    static const char *const names[] = {"_start", "start_thread", "clone",
+                                        "clone3", "__clone",      "__clone3"};
+    static const char libc[] = "__libc_start_";
+    const struct rl_kernel *kernel = row->kernel;
+    bool is = !strncmp(kernel->name, libc, sizeof libc - 1);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        is |= !strcmp(kernel->name, names[i]);
+    return is && kernel->kind == RL_KIND_FUNCTION;
+}
+
 static int by_total(const void *a, const void *b)
 {
     const struct rl_row *x = a, *y = b;
+    if (is_start(x) != is_start(y))
+        return is_start(x) ? 1 : -1;
     double tx = total_of(x), ty = total_of(y);
     return tx == ty ? by_time(a, b) : tx < ty ? 1 : -1;
 }

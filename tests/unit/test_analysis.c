@@ -258,13 +258,18 @@ static void rows_that_only_call_are_for_totals(void **state)
     caller->time_s = (struct rl_value){0};
     caller->total_time_s = rl_value(2, RL_SOURCE_SAMPLED, 0);
     add_kernel(&p, "callee", 1)->total_time_s = rl_value(1, RL_SOURCE_SAMPLED, 0);
+    struct rl_kernel *start = add_kernel(&p, "__libc_start_main@@GLIBC_2.34", 0);
+    start->kind = RL_KIND_FUNCTION;
+    start->time_s = (struct rl_value){0};
+    start->total_time_s = rl_value(2.1, RL_SOURCE_SAMPLED, 0);
     struct rl_report r = build(&m, &p, NULL);
     assert_int_equal(r.n_row, 1);
     rl_report_release(&r);
     struct rl_report_options options = {.totals = true};
     r = build(&m, &p, &options);
-    assert_int_equal(r.n_row, 2);
+    assert_int_equal(r.n_row, 3);
     assert_string_equal(r.row[0].kernel->name, "caller");
+    assert_string_equal(r.row[2].kernel->name, "__libc_start_main@@GLIBC_2.34"); /* calls all */
     rl_report_release(&r);
     rl_profile_release(&p);
     rl_machine_release(&m);
