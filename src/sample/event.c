@@ -15,14 +15,11 @@ struct event *event_add(struct event_list *list, enum event_kind kind)
     return event;
 }
 
-static enum rl_status hand_on(struct periods *periods, struct collector *c, const struct event *e,
-                              struct rl_error *err)
+static enum rl_status hand_on(struct collector *c, const struct event *e, struct rl_error *err)
 {
     switch (e->kind) {
     case EVENT_SAMPLE:
-        return collect_sample(c, e->pid, e->tid, e->ip, e->time_ns,
-                              e->weight_ns ? e->weight_ns : period_of(periods, e->tid, e->time_ns),
-                              err);
+        return collect_sample(c, e->pid, e->tid, e->ip, e->time_ns, e->weight_ns, err);
     case EVENT_MMAP: {
         struct collect_map map = {e->start, e->length, e->file_offset, e->inode, e->text};
         return collect_mmap(c, e->pid, &map, err);
@@ -32,8 +29,6 @@ static enum rl_status hand_on(struct periods *periods, struct collector *c, cons
             RL_TRY(collect_exec(c, e->pid, e->time_ns, e->text, err));
         return collect_name(c, e->pid, e->tid, e->text, err);
     case EVENT_FORK:
-        if (!period_born(periods, e->tid, e->time_ns))
-            return rl_fail(err, RL_ENOMEM, "out of memory for samples");
         return e->pid == e->parent_pid ? RL_OK
                                        : collect_process(c, e->pid, e->parent_pid, e->time_ns, err);
     case EVENT_MAPS:
@@ -62,7 +57,7 @@ enum rl_status event_hand_on(struct event_list *list, struct collector *collecto
         return RL_OK; /* an empty list may have no array, which qsort must not be handed */
     qsort(list->event, list->n, sizeof *list->event, by_time);
     while (n < list->n && list->event[n].time_ns <= until_ns && status == RL_OK) {
-        status = hand_on(&list->periods, collector, &list->event[n], err);
+        status = hand_on(collector, &list->event[n], err);
         free(list->event[n++].text);
     }
     memmove(list->event, list->event + n, (list->n - n) * sizeof *list->event);

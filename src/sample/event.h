@@ -22,7 +22,7 @@ struct event {
     int32_t parent_pid; /**< fork */
     uint32_t order;     /**< of arrival, so that equal times keep it */
     uint64_t time_ns;
-    uint64_t ip, weight_ns;                     /**< sample; weight 0: its period */
+    uint64_t ip, weight_ns;                     /**< sample */
     uint64_t start, length, file_offset, inode; /**< mmap */
     char *text;                                 /**< mmap: path; name; maps: content; owned */
 };
@@ -35,7 +35,7 @@ struct event_list {
     uint64_t n_throttled; /**< times the kernel held the clock back */
     uint64_t n_corrupt;   /**< records that made no sense */
     uint32_t order;
-    struct periods periods; /**< of the samples without a weight */
+    struct periods periods; /**< of samples that come from rings */
 };
 
 /** @return a new event of that kind, valid until the next one; NULL without memory. */

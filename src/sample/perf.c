@@ -173,6 +173,11 @@ static enum rl_status open_one(struct perf *perf, struct perf_event_attr *attr, 
         return rl_fail(err, RL_ENOMEM, "out of memory for samples");
     }
     *slot = (struct pollfd){.fd = fd, .events = POLLIN};
+    uint64_t number;
+    if (ioctl(fd, PERF_EVENT_IOC_ID, &number) != 0)
+        return rl_fail_errno(err, "cannot ask for the number of an event");
+    if (!period_open(&perf->list.periods, number))
+        return rl_fail(err, RL_ENOMEM, "out of memory for samples");
     if (*ring_fd < 0) {
         *ring_fd = fd;
         return map_ring(perf, fd, err);

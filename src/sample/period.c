@@ -3,15 +3,10 @@
 
 #include <stdlib.h>
 
-static bool same_tid(const void *context, uint32_t position, const void *key)
+static bool same_event(const void *context, uint32_t position, const void *key)
 {
     const struct periods *p = context;
-    return p->thread[position].tid == *(const int32_t *)key;
-}
-
-static uint32_t find_thread(const struct periods *p, int32_t tid)
-{
-    return index_find(&p->threads, index_mix(0, (uint64_t)(uint32_t)tid), same_tid, p, &tid);
+    return p->opened[position] == *(const uint64_t *)key;
 }
 
 uint64_t period_draw(struct periods *p)
@@ -41,32 +36,24 @@ static uint64_t in_force(const struct periods *p, uint64_t time_ns)
     return p->nominal_ns;
 }
 
-bool period_born(struct periods *p, int32_t tid, uint64_t time_ns)
+bool period_open(struct periods *p, uint64_t event)
 {
-    uint32_t at = find_thread(p, tid);
-    if (at == INDEX_NONE) {
-        struct period_thread *thread = rl_array_append(&p->thread, &p->n_thread, sizeof *thread);
-        if (!thread)
-            return false;
-        thread->tid = tid;
-        at = (uint32_t)(p->n_thread - 1);
-        if (!index_add(&p->threads, index_mix(0, (uint64_t)(uint32_t)tid), at))
-            return false;
-    }
-    p->thread[at].period_ns = in_force(p, time_ns);
-    return true;
+    uint64_t *slot = rl_array_append(&p->opened, &p->n_opened, sizeof *slot);
+    if (slot)
+        *slot = event;
+    return slot && index_add(&p->index, index_mix(0, event), (uint32_t)(p->n_opened - 1));
 }
 
-uint64_t period_of(const struct periods *p, int32_t tid, uint64_t time_ns)
+uint64_t period_of(const struct periods *p, uint64_t event, uint64_t own_ns, uint64_t time_ns)
 {
-    uint32_t at = find_thread(p, tid);
-    return at == INDEX_NONE ? in_force(p, time_ns) : p->thread[at].period_ns;
+    uint32_t at = index_find(&p->index, index_mix(0, event), same_event, p, &event);
+    return at == INDEX_NONE && own_ns ? own_ns : in_force(p, time_ns);
 }
 
 void period_release(struct periods *p)
 {
     free(p->change);
-    free(p->thread);
-    index_release(&p->threads);
+    free(p->opened);
+    index_release(&p->index);
     *p = (struct periods){0};
 }

@@ -39,8 +39,8 @@ static uint64_t take_u64(struct body *body)
     return value;
 }
 
-/* With sample_id_all every record but a sample ends in pid, tid and time. */
-#define TRAILER_SIZE (2 * sizeof(uint32_t) + sizeof(uint64_t))
+/* With sample_id_all every record but a sample ends in pid, tid, time and event. */
+#define TRAILER_SIZE (2 * sizeof(uint32_t) + 2 * sizeof(uint64_t))
 
 static bool cut_trailer(struct body *body, uint64_t *ret_time_ns)
 {
@@ -133,6 +133,8 @@ static bool decode_sample(struct event_list *list, struct body *body)
     int32_t pid = (int32_t)take_u32(body);
     int32_t tid = (int32_t)take_u32(body);
     uint64_t time_ns = take_u64(body);
+    uint64_t clock = take_u64(body);
+    uint64_t period_ns = take_u64(body);
     if (body->short_read) {
         list->n_corrupt++;
         return true;
@@ -140,6 +142,7 @@ static bool decode_sample(struct event_list *list, struct body *body)
     struct event *event = event_add(list, EVENT_SAMPLE);
     if (!event)
         return false;
+    event->weight_ns = period_of(&list->periods, clock, period_ns, time_ns);
     event->ip = ip;
     event->pid = pid;
     event->tid = tid;

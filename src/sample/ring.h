@@ -9,7 +9,9 @@
 #include "sample/event.h"
 
 /** What samples carry: perf_event_attr.sample_type, with sample_id_all. */
-#define RING_SAMPLE_TYPE (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME)
+#define RING_SAMPLE_TYPE                                                                           \
+    (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_STREAM_ID |                 \
+     PERF_SAMPLE_PERIOD)
 
 /**
  * Decode the records in `data`.

@@ -63,14 +63,14 @@ static void samples_and_losses_are_read(void **state)
         struct perf_event_header head;
         uint64_t ip;
         uint32_t pid, tid;
-        uint64_t time;
-    } sample = {{PERF_RECORD_SAMPLE, 0, sizeof sample}, 0x1234, 7, 8, 99};
+        uint64_t time, event, period;
+    } sample = {{PERF_RECORD_SAMPLE, 0, sizeof sample}, 0x1234, 7, 8, 99, 3, 500};
     struct {
         struct perf_event_header head;
         uint64_t id, lost;
         uint32_t pid, tid;
-        uint64_t time;
-    } lost = {{PERF_RECORD_LOST, 0, sizeof lost}, 1, 42, 7, 8, 100};
+        uint64_t time, event;
+    } lost = {{PERF_RECORD_LOST, 0, sizeof lost}, 1, 42, 7, 8, 100, 3};
     uint8_t data[sizeof sample + sizeof lost];
     struct event_list list = {0};
     memcpy(data, &sample, sizeof sample);
@@ -81,6 +81,7 @@ static void samples_and_losses_are_read(void **state)
     assert_int_equal(list.event[0].pid, 7);
     assert_int_equal(list.event[0].tid, 8);
     assert_int_equal(list.event[0].time_ns, 99);
+    assert_int_equal(list.event[0].weight_ns, 500);
     assert_int_equal(list.n_lost, 42);
     assert_int_equal(list.n_corrupt, 0);
     event_list_release(&list);
@@ -298,20 +299,16 @@ static void samples_take_their_part_of_the_time_and_no_more(void **state)
     assert_int_equal(cost_rate_hz(0), 1999);
 }
 
-static void a_thread_keeps_the_period_it_was_born_with(void **state)
+static void an_inherited_clock_keeps_its_period(void **state)
 {
     (void)state;
     struct periods p = {.nominal_ns = 1000, .random = 1};
-    assert_int_equal(period_of(&p, 7, 50), 1000);
+    assert_int_equal(period_of(&p, 7, 0, 50), 1000);
+    assert_true(period_open(&p, 7));
     assert_true(period_change(&p, 0, 800) && period_change(&p, 100, 1200));
-    assert_true(period_born(&p, 8, 60) && period_born(&p, 9, 100));
-    assert_int_equal(period_of(&p, 7, 99), 800);
-    assert_int_equal(period_of(&p, 7, 100), 1200);
-    assert_int_equal(period_of(&p, 8, 99), 800);
-    assert_int_equal(period_of(&p, 8, 500), 800);
-    assert_int_equal(period_of(&p, 9, 500), 1200);
-    assert_true(period_born(&p, 8, 200)); /* a number that is used again */
-    assert_int_equal(period_of(&p, 8, 500), 1200);
+    assert_int_equal(period_of(&p, 7, 800, 99), 800);
+    assert_int_equal(period_of(&p, 7, 800, 100), 1200);
+    assert_int_equal(period_of(&p, 8, 900, 500), 900);
     double sum = 0;
     for (int i = 0; i < 10000; i++) {
         uint64_t ns = period_draw(&p);
@@ -359,7 +356,7 @@ int main(void)
         cmocka_unit_test(threads_at_work_in_turns_are_one),
         cmocka_unit_test(build_ids_are_found_behind_other_notes),
         cmocka_unit_test(notes_of_anything_are_survived),
-        cmocka_unit_test(a_thread_keeps_the_period_it_was_born_with),
+        cmocka_unit_test(an_inherited_clock_keeps_its_period),
         cmocka_unit_test(threads_of_unlike_periods_count_by_their_time),
         cmocka_unit_test(samples_take_their_part_of_the_time_and_no_more),
     };
