@@ -17,9 +17,7 @@ enum {
     PAUSE_LEAST = 8,
     PAUSE_SPAN = 9,
     LEAST_CLASSES = 16, /* with fewer a draw says little: follow everything */
-    /* Groups of turns, and turns, below which their disagreement says nothing. */
-    LEAST_GROUPS = 4,
-    LEAST_TURNS = RL_SAMPLING_GROUPS,
+    LEAST_GROUPS = 4,   /* groups of turns below which their disagreement says nothing */
     LINE = RL_CACHE_LINE_BYTES,
 };
 
@@ -507,7 +505,7 @@ static struct estimate from_turns(const struct rl_sampling *s, uint32_t stage,
         at_turn = s->turn_share > 0 ? s->turn_share : (double)steps / (double)had->steps;
     e.factor = (s->classes - n_fixed_in(s, stage)) / at_turn;
     e.lines = e.seen * e.factor;
-    if (n < LEAST_GROUPS || steps < LEAST_TURNS)
+    if (n < LEAST_GROUPS || steps < 2 * RL_SAMPLING_GROUPS)
         return e;
     double doubt = rl_mean_and_doubt(sample, n, 0, SAFETY_TURNS, &mean);
     e.error = mean > 0 ? e.lines * doubt / mean : 0;
