@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "count/engine/branch.h"
 #include "count/engine/dispatch.h"
 #include "count/engine/engine.h"
 #include "count/engine/recheck.h"
@@ -75,6 +76,7 @@ static bool prepare_under_lock(void)
 {
     if (has_result && !rle_recheck())
         return complain("the engine's tables are full of code that changed");
+    rle_branch_stop_writers();
     if (has_result && rle_control.session == rle_control.last_session) {
         rle_result_resume();
         return true;

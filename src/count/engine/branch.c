@@ -13,7 +13,8 @@ enum {
     INDEX_BITS = 16,
     INDEX_BYTES = INDEX_BITS / 8,
     ENTRIES = 1 << INDEX_BITS,
-    TABLES = 3,
+    TABLES = 5,
+    WRITERS_MAX = 2 * ENTRIES,
     PREFIX_FS = 0x64,
     PREFIX_ADDR32 = 0x67,
     OP_MOV_LOAD = 0x8B,
@@ -31,9 +32,12 @@ enum {
 #define TABLE_LOWEST  0x01000000ul
 #define TABLE_STEP    0x02000000ul
 
-/* Both tables, and for entries of the first one that only one call leads to: where that call's
- * restoring instruction is (rle_emit_call). 0: none or several. */
-static uint64_t *tables; /* [3][ENTRIES] */
+/* Both tables; for entries of the first one that only one call leads to, where that call's
+ * restoring instruction is (rle_emit_call; 0: none or several); and, with two tables' room, where
+ * those are that write to their entry. */
+static uint64_t *tables; /* [TABLES][ENTRIES] */
+static uint32_t n_writers;
+static bool no_writers;
 
 static uint64_t *table_of(enum rle_via via)
 {
@@ -84,6 +88,11 @@ void rle_branch_table_clear(uint64_t pc, enum rle_via via, uint64_t at)
 static uint64_t *sole_call(uint64_t pc)
 {
     return &tables[2 * ENTRIES + (pc & (ENTRIES - 1))];
+}
+
+static uint64_t *writers(void)
+{
+    return &tables[3 * ENTRIES];
 }
 
 /* The instruction's bytes from ModRM on, with the RIP-relative operand at `target` as an absolute
@@ -187,6 +196,19 @@ static uint64_t restore_into(uint64_t behind)
     return word;
 }
 
+static void replace_restore(uint64_t at, uint64_t word)
+{
+    __atomic_store_n((uint64_t *)(void *)rle_arena_writable(at), word, __ATOMIC_RELAXED);
+}
+
+void rle_branch_stop_writers(void)
+{
+    for (uint32_t i = 0; i < n_writers; i++)
+        replace_restore(writers()[i], restore_plain());
+    n_writers = 0;
+    no_writers = true;
+}
+
 /* The first call to use an entry gets it for good; once another one needs it too, each puts its own
  * landing there when it is executed. */
 static void emit_restore(struct rle_emit *e, uint64_t behind, uint64_t landing)
@@ -196,10 +218,13 @@ static void emit_restore(struct rle_emit *e, uint64_t behind, uint64_t landing)
     if (rle_branch_table_free(behind, RLE_VIA_RETURN)) {
         rle_branch_table_set(behind, RLE_VIA_RETURN, landing);
         *sole = rle_emit_address(e);
-    } else {
+    } else if (!no_writers && n_writers + 2 <= WRITERS_MAX) {
         word = restore_into(behind);
-        if (*sole)
-            __atomic_store_n((uint64_t *)(void *)rle_arena_writable(*sole), word, __ATOMIC_RELAXED);
+        writers()[n_writers++] = rle_emit_address(e);
+        if (*sole) {
+            writers()[n_writers++] = *sole;
+            replace_restore(*sole, word);
+        }
         *sole = 0;
     }
     rle_emit_bytes(e, (const uint8_t *)&word, sizeof(word));

@@ -34,6 +34,10 @@ bool rle_branch_table_free(uint64_t pc, enum rle_via via);
 /** If the entry for `pc` leads to `at`, let it lead nowhere. */
 void rle_branch_table_clear(uint64_t pc, enum rle_via via, uint64_t at);
 
+/** From now on there may be several threads: calls no longer write to their entries, which all
+ * threads share. While no thread is in the cache, under the engine's lock. */
+void rle_branch_stop_writers(void);
+
 /** push constant `value` (a return address), flags untouched. */
 void rle_emit_push(struct rle_emit *e, uint64_t value);
 

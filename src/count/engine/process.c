@@ -6,6 +6,7 @@
 
 #include "count/engine/arena.h"
 #include "count/engine/attach.h"
+#include "count/engine/branch.h"
 #include "count/engine/dispatch.h"
 #include "count/engine/engine.h"
 #include "count/engine/environment.h"
@@ -82,6 +83,11 @@ static long clone_sharing(struct rle_thread *parent, struct request *r)
     uint64_t mask = rle_block_signals();
     if (parent->pending & RLE_PENDING_SIGNAL)
         return RLE_RESTART; /* delivery sets the mask */
+    if (!(r->flags & CLONE_VFORK)) {
+        rle_lock(&rle_engine.lock);
+        rle_branch_stop_writers(); /* which only the first time finds any */
+        rle_unlock(&rle_engine.lock);
+    }
     struct rle_thread *child = rle_thread_new(parent);
     if (!child || (!(r->flags & CLONE_SIGHAND) && !own_actions(child))) {
         rle_restore_signals(mask);
