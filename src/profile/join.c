@@ -242,12 +242,15 @@ static enum rl_status add_uncounted(struct join *j, const struct place_unit *uni
                           "it ran in the timed run but not in the counted one", err);
 }
 
-/* Of a process that is attached to: the engine coming and going between the samples. */
-static bool is_engine(const struct join *j, const struct place_unit *unit)
+/* The sampler's object stands in front of the program's own calls; of a process that is attached
+ * to, the engine comes and goes between the samples. */
+static bool is_ours(const struct join *j, const struct place_unit *unit)
 {
-    const char *engine = j->options->engine;
-    return engine && unit->counted == RL_TALLY_NONE && unit->module &&
-           !strcmp(rl_base_name(unit->module), rl_base_name(engine));
+    const char *ours[] = {j->options->engine, j->options->preload};
+    bool found = false;
+    for (size_t i = 0; i < 2 && !found && unit->counted == RL_TALLY_NONE && unit->module; i++)
+        found = ours[i] && !strcmp(rl_base_name(unit->module), rl_base_name(ours[i]));
+    return found;
 }
 
 static enum rl_status add_units(struct join *j, enum rl_kernel_kind kind, const struct times *times,
@@ -262,7 +265,7 @@ static enum rl_status add_units(struct join *j, enum rl_kernel_kind kind, const 
         const char *function = kind == RL_KIND_LOOP && counted ? counted->kernel.group : name;
         if ((counted ? counted->kind : RL_KIND_FUNCTION) != kind ||
             !is_function_asked_for(j, function) || !is_included(j, name) || !matters(j, times, i) ||
-            is_engine(j, unit))
+            is_ours(j, unit))
             continue;
         RL_TRY(counted ? add_counted(j, counted, &kernel, err)
                        : add_uncounted(j, unit, &kernel, err));

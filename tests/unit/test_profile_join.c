@@ -107,7 +107,7 @@ static struct rl_samples samples(void)
     };
 }
 
-static struct rl_profile join_with(bool is_counted, const char *engine)
+static struct rl_profile join_with(bool is_counted, const char *engine, const char *preload)
 {
     struct rl_samples s = samples();
     struct rl_tally t = tally();
@@ -116,6 +116,7 @@ static struct rl_profile join_with(bool is_counted, const char *engine)
     struct rl_profile_inputs inputs = {&s, 1, is_counted ? &t : NULL};
     struct rl_profile_options options = {.functions = true, .loops = true, .regions = true};
     options.engine = engine;
+    options.preload = preload;
     if (rl_profile_join(&inputs, &options, &profile, &err) != RL_OK)
         fail_msg("%s", err.text);
     return profile;
@@ -123,7 +124,7 @@ static struct rl_profile join_with(bool is_counted, const char *engine)
 
 static struct rl_profile join(bool is_counted)
 {
-    return join_with(is_counted, NULL);
+    return join_with(is_counted, NULL, NULL);
 }
 
 static const struct rl_kernel *find(const struct rl_profile *p, enum rl_kernel_kind kind,
@@ -184,14 +185,25 @@ static void what_was_not_counted_is_listed_and_says_so(void **state)
     rl_profile_release(&p);
 }
 
-static void code_of_the_engine_is_no_kernel(void **state)
+static void assert_other_is_no_kernel(struct rl_profile p)
 {
-    (void)state;
-    struct rl_profile p = join_with(true, "/elsewhere/library"); /* called as OTHER is */
     for (size_t i = 0; i < p.n_kernel; i++)
         assert_true(!p.kernel[i].module || strcmp(p.kernel[i].module, OTHER) != 0);
     assert_non_null(find(&p, RL_KIND_FUNCTION, "spmv"));
     rl_profile_release(&p);
+}
+
+static void code_of_the_engine_is_no_kernel(void **state)
+{
+    (void)state;
+    assert_other_is_no_kernel(join_with(true, "/elsewhere/library", NULL)); /* called as OTHER is */
+}
+
+static void code_of_the_sampler_is_no_kernel(void **state)
+{
+    (void)state;
+    assert_other_is_no_kernel(join_with(true, NULL, "/elsewhere/library"));
+    assert_other_is_no_kernel(join_with(true, "/elsewhere/engine", "/elsewhere/library"));
 }
 
 static void a_time_of_many_short_visits_is_uncertain(void **state)
@@ -360,6 +372,7 @@ int main(void)
         cmocka_unit_test(a_loop_has_only_its_own),
         cmocka_unit_test(what_was_not_counted_is_listed_and_says_so),
         cmocka_unit_test(code_of_the_engine_is_no_kernel),
+        cmocka_unit_test(code_of_the_sampler_is_no_kernel),
         cmocka_unit_test(a_time_of_many_short_visits_is_uncertain),
         cmocka_unit_test(a_job_of_two_programs_has_a_row_for_each),
         cmocka_unit_test(flop_of_a_job_without_its_main_program_are_unknown),
