@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/unit.h"
 #include "format/format.h"
+#include "render/text.h"
 
 #include <dirent.h>
 #include <roofline/model.h>
@@ -65,6 +66,8 @@ static void print_row(const char *key, const struct rl_machine *m)
 {
     char peak[32] = "–";
     char bandwidth[32] = "–";
+    char date[sizeof "2026-01-31"];
+    char name[RL_TEXT_LEN];
     unsigned cores = m->topology.usable_cores ? m->topology.usable_cores : 1;
     const struct rl_compute_ceiling *c = rl_peak(m, RL_FP64, "fma", NULL, cores, NULL);
     if (!c)
@@ -74,12 +77,13 @@ static void print_row(const char *key, const struct rl_machine *m)
         rl_format_si(peak, sizeof peak, c->rate.value, c->unit);
     if (b)
         rl_format_si(bandwidth, sizeof bandwidth, b->rate.value, "B/s");
-    printf("%-19s %-10.10s %7u %11s %10s  %s\n", key,
-           m->environment.date ? m->environment.date : "",
+    rl_text_clean(date, sizeof date, m->environment.date, true);
+    rl_text_clean(name, sizeof name, m->name, true);
+    printf("%-19s %-10s %7u %11s %10s  %s\n", key, date,
            c   ? c->threads
            : b ? b->threads
                : 0,
-           peak, bandwidth, m->name ? m->name : "");
+           peak, bandwidth, name);
 }
 
 static enum rl_status print_list(const struct keys *keys)

@@ -2,7 +2,10 @@
 
 #include "base/unit.h"
 #include "ceilings/ceilings.h"
+#include "cli/options.h"
+#include "render/text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -257,17 +260,22 @@ static void print_levels(FILE *out, const struct rl_machine *m)
     fputc('\n', out);
 }
 
-void rl_machine_table_head(FILE *out, const struct rl_machine *m)
+static bool has_text(const char *text)
+{
+    return text && *text;
+}
+
+static void print_about(FILE *out, const struct rl_machine *m)
 {
     const struct rl_environment *env = &m->environment;
-    fprintf(out, "machine  %s", m->name ? m->name : "?");
-    if (m->cpu.microarchitecture)
+    fprintf(out, "machine  %s", has_text(m->name) ? m->name : "?");
+    if (has_text(m->cpu.microarchitecture))
         fprintf(out, " (%s)", m->cpu.microarchitecture);
     fputc('\n', out);
     print_levels(out, m);
-    if (m->cpu.identity_note)
+    if (has_text(m->cpu.identity_note))
         fprintf(out, "identity %s\n", m->cpu.identity_note);
-    if (m->cpu.isa)
+    if (has_text(m->cpu.isa))
         fprintf(out, "isa      %s\n", m->cpu.isa);
     fputs("system   ", out);
     fprintf(out, "%s%s%s", env->os ? env->os : "", env->os && env->kernel ? ", " : "",
@@ -321,11 +329,11 @@ static bool any_above_limit(const struct rl_machine *m)
     return false;
 }
 
-void rl_machine_table_print(FILE *out, const struct rl_machine *m, bool all, unsigned columns)
+static void print_all(FILE *out, const struct rl_machine *m, bool all, unsigned columns)
 {
     struct layout layout = layout_for(m, columns);
     unsigned left_out = 0;
-    rl_machine_table_head(out, m);
+    print_about(out, m);
     if (m->n_compute) {
         print_head(out, "compute", &layout);
         left_out = print_compute(out, m, &layout, all);
@@ -350,11 +358,53 @@ void rl_machine_table_print(FILE *out, const struct rl_machine *m, bool all, uns
               out);
     if (!all && (left_out || m->missing.n))
         fprintf(out,
-                "\n%u ceilings of slower instruction sets and %zu that are not available here "
+                "\n%u ceilings of slower instruction sets and %zu not available here "
                 "are left out;\n'roofline measure --all' and 'roofline machines ID' show them\n",
                 left_out, m->missing.n);
     if (m->missing.n && all)
         fputs("\nnot available here\n", out);
     for (size_t i = 0; all && i < m->missing.n; i++)
         fprintf(out, "  %-28s %s\n", m->missing.item[i].what, m->missing.item[i].why);
+}
+
+/* A record may come from elsewhere: what it names must not steer the terminal. */
+static void print_clean(FILE *out, char *text, size_t size)
+{
+    enum { GROWTH = 3 }; /* a byte becomes a replacement mark */
+    char *clean = malloc(GROWTH * size + 1);
+    for (char *line = text, *end; clean && (end = strchr(line, '\n')); line = end + 1) {
+        *end = '\0';
+        rl_text_clean(clean, GROWTH * size + 1, line, true);
+        fprintf(out, "%s\n", clean);
+    }
+    if (!clean)
+        rl_warn("out of memory for the table of the machine");
+    free(clean);
+}
+
+static void print_machine(FILE *out, const struct rl_machine *m, bool head_only, bool all,
+                          unsigned columns)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *buffer = open_memstream(&text, &size);
+    if (buffer && head_only)
+        print_about(buffer, m);
+    else if (buffer)
+        print_all(buffer, m, all, columns);
+    if (!buffer || fclose(buffer) != 0)
+        rl_warn("out of memory for the table of the machine");
+    else
+        print_clean(out, text, size);
+    free(text);
+}
+
+void rl_machine_table_head(FILE *out, const struct rl_machine *machine)
+{
+    print_machine(out, machine, true, false, 0);
+}
+
+void rl_machine_table_print(FILE *out, const struct rl_machine *machine, bool all, unsigned columns)
+{
+    print_machine(out, machine, false, all, columns);
 }
