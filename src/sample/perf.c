@@ -20,7 +20,8 @@
 #define RING_BYTES_MOST  ((size_t)512 << 10)
 #define RING_BYTES_LEAST ((size_t)32 << 10)
 #define NS_PER_S         1000000000u
-/* Changing the period interrupts the program once an event: so long for each so many. */
+/* Changing the period interrupts the program once an event: not sooner than so long for each so
+ * many. Of few events it changes with every round of reading, which are rarer. */
 #define CHANGE_NS     100000000u
 #define CHANGE_EVENTS 64
 
@@ -45,7 +46,8 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-/* Rings are read in rounds, and hold the samples of several: a wake-up takes the program's CPU. */
+/* Rings are read in rounds, and hold the samples of several: a wake-up takes the program's CPU.
+ * There is one when a ring is half full, however large it could be made. */
 static struct perf_event_attr make_attr(uint64_t period_ns, bool on_exec)
 {
     struct perf_event_attr attr = {
@@ -68,7 +70,7 @@ static struct perf_event_attr make_attr(uint64_t period_ns, bool on_exec)
         .use_clockid = 1,
         .clockid = CLOCK_MONOTONIC,
         .watermark = 1,
-        .wakeup_watermark = (uint32_t)(RING_BYTES_MOST / 2),
+        .wakeup_watermark = 0, /* half of the ring */
     };
     return attr;
 }
