@@ -198,9 +198,8 @@ static void shares_of_one_thread_are_true(void **state)
     rl_samples_release(&run.samples);
 }
 
-/* As long as no rate is demanded. */
 /* Turns begin every second period of sampling by the same clock: at unchanging intervals samples
- * would fall on the same two places of each. With intervals that change 10 times a second a share
+ * would fall on the same two places of each. With intervals that change 5 times a second a share
  * varies three times as much as by independent samples; with too few turns by itself it is right.
  */
 static void a_program_in_step_with_the_samples_has_true_shares(void **state)
@@ -225,6 +224,7 @@ static void a_program_in_step_with_the_samples_has_true_shares(void **state)
     rl_samples_release(&run.samples);
 }
 
+/* As long as no rate is demanded. */
 static void samples_take_little_of_the_time(void **state)
 {
     (void)state;
