@@ -75,6 +75,22 @@ struct cell {
     bool contended;
 };
 
+static bool is_contended(const struct cell *cell)
+{
+    return cell->contended;
+}
+
+/* In records of programs that did not take such limits back. */
+static bool is_above_limit(const struct cell *cell)
+{
+    return rl_is_above_limit(cell->per_cycle, cell->limit);
+}
+
+static bool is_of_reachable(const struct cell *cell)
+{
+    return cell->limit > 0 && cell->reachable > 0 && cell->per_cycle > 0 && !is_above_limit(cell);
+}
+
 static void print_cell(FILE *out, const struct layout *layout, const struct cell *cell)
 {
     char rate[CELL];
@@ -93,9 +109,9 @@ static void print_cell(FILE *out, const struct layout *layout, const struct cell
         fprintf(out, " %8.4g", cell->per_cycle);
     else if (layout->per_cycle)
         fprintf(out, " %8s", "");
-    if (rl_is_above_limit(cell->per_cycle, cell->limit))
+    if (is_above_limit(cell))
         fprintf(out, " %5s", "no");
-    else if (cell->limit > 0 && cell->reachable > 0 && cell->per_cycle > 0)
+    else if (is_of_reachable(cell))
         fprintf(out, "%4.0f%%*", 100 * cell->per_cycle / cell->reachable);
     else if (cell->limit > 0 && cell->per_cycle > 0)
         fprintf(out, " %4.0f%%", 100 * cell->per_cycle / cell->limit);
@@ -295,38 +311,18 @@ static void print_about(FILE *out, const struct rl_machine *m)
                 env->mode ? env->mode : "");
 }
 
-static bool any_contended(const struct rl_machine *m)
+static bool any(const struct rl_machine *m, bool (*is)(const struct cell *cell))
 {
-    for (size_t i = 0; i < m->n_compute; i++)
-        if (m->compute[i].contended)
-            return true;
-    for (size_t i = 0; i < m->n_memory; i++)
-        if (m->memory[i].contended)
-            return true;
-    return false;
-}
-
-static bool any_reachable(const struct rl_machine *m)
-{
-    for (size_t i = 0; i < m->n_compute; i++)
-        if (m->compute[i].reachable_per_cycle > 0)
-            return true;
-    for (size_t i = 0; i < m->n_memory; i++)
-        if (m->memory[i].reachable_per_cycle > 0)
-            return true;
-    return false;
-}
-
-/* In records of programs that did not take such limits back. */
-static bool any_above_limit(const struct rl_machine *m)
-{
-    for (size_t i = 0; i < m->n_compute; i++)
-        if (rl_is_above_limit(m->compute[i].per_cycle, m->compute[i].limit_per_cycle))
-            return true;
-    for (size_t i = 0; i < m->n_memory; i++)
-        if (rl_is_above_limit(m->memory[i].per_cycle, m->memory[i].limit_per_cycle))
-            return true;
-    return false;
+    bool found = false;
+    for (size_t i = 0; i < m->n_compute; i++) {
+        struct cell cell = compute_cell(&m->compute[i]);
+        found |= is(&cell);
+    }
+    for (size_t i = 0; i < m->n_memory; i++) {
+        struct cell cell = memory_cell(&m->memory[i]);
+        found |= is(&cell);
+    }
+    return found;
 }
 
 static void print_all(FILE *out, const struct rl_machine *m, bool all, unsigned columns)
@@ -347,14 +343,13 @@ static void print_all(FILE *out, const struct rl_machine *m, bool all, unsigned 
         fputs("\na wider terminal, or a pipe, also shows figures per cycle and the variant that "
               "won\n",
               out);
-    if (any_contended(m))
+    if (any(m, is_contended))
         fputs("\n≥: the core was shared with other work, so the ceiling is at least this\n", out);
-    if (any_reachable(m))
+    if (any(m, is_of_reachable))
         fputs("\n*: of what such cores are known to reach, where that is below their limit\n", out);
-    if (any_above_limit(m))
+    if (any(m, is_above_limit))
         fputs("\nno: faster than the limit in the record, which therefore is not this core's; "
-              "measure "
-              "again\n",
+              "measure again\n",
               out);
     if (!all && (left_out || m->missing.n))
         fprintf(out,
