@@ -15,11 +15,8 @@
 #include <time.h>
 
 enum {
-    BATCH = 1 << 14, /* records of one thread before the next has its turn */
-    STEPS_KEPT = 64, /* turns a thread's reading may lag behind its writing */
-    RECORDS_PER_LINE = 4,
-    PREFETCH_RECORDS = 64,
-    STEPS_AT_ONCE = 64,   /* of the model */
+    BATCH = 1 << 14,      /* records of one thread before the next has its turn */
+    STEPS_KEPT = 64,      /* turns a thread's reading may lag behind its writing */
     IDLE_NS = 250 * 1000, /* sleep when there was little to do: looking disturbs the writers */
     FEW_RECORDS = 1 << 13,
 };
