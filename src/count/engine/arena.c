@@ -17,7 +17,8 @@ enum { ARENAS_MAX = 1024, FRAGMENT_BYTES_MIN = 16 };
 #define HOT_BYTES   (ARENA_BYTES / 2)
 /** Farthest an arena may be from code: leaves 0.6 GiB for operands beyond that. */
 #define REACH 0x58000000ul
-/** Longest that a parent waits for its child: not at all, unless that is stopped or killed. */
+/** Longest that a parent waits for its child, which may be stopped or killed before it has a copy.
+ */
 #define PATIENCE_NS 1000000000ul
 /** Operands of code below can be addressed absolutely, so that its arena may be anywhere. */
 #define LOW (2ul << 30)

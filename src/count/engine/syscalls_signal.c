@@ -66,8 +66,9 @@ long rle_sys_sigaltstack(struct rle_thread *thread, long nr, long *args)
             return -EPERM;
         uint64_t mask = rle_block_signals();
         if (thread->pending & RLE_PENDING_SIGNAL)
-            return RLE_RESTART;                                 /* delivery sets the mask */
-        long error = with_altstack(thread, &stack, NULL, NULL); /* is it large enough, and so on */
+            return RLE_RESTART; /* delivery sets the mask */
+        /* The kernel says whether it is large enough, and so on. */
+        long error = with_altstack(thread, &stack, NULL, NULL);
         if (!error)
             set_altstack(thread, &stack);
         rle_restore_signals(mask);

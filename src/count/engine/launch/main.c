@@ -36,12 +36,12 @@
 #include "count/engine/options.h"
 
 enum {
-    HASTE = -20,
     NOT_FOUND = 127,
     NOT_EXECUTABLE = 126,
     USAGE = 2,
     FIRST_ARGUMENT = 4,
-    HEAD_BYTES = 4096
+    HEAD_BYTES = 4096,
+    HIGHEST_PRIORITY = -20,
 };
 
 extern char **environ;
@@ -180,7 +180,9 @@ static bool serve_running(int argc, char **argv, int *ret_status)
         return true;
     }
     signal(SIGPIPE, SIG_IGN);
-    setpriority(PRIO_PROCESS, 0, HASTE);
+    /* Among hundreds of threads that compute it would get to stop them too late; where this is not
+     * permitted it only takes longer. */
+    setpriority(PRIO_PROCESS, 0, HIGHEST_PRIORITY);
     if (options.owner)
         *ret_status = bursts(pid, &options);
     else if (is_detach ? detach(pid, &image, why) : attach(pid, &options, why))
