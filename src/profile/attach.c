@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "profile/bursts.h"
+#include "profile/copies.h"
 #include "profile/counting.h"
 #include "profile/profile_internal.h"
 
@@ -136,8 +137,14 @@ static enum rl_status read_bursts(struct session *s, struct rl_error *err)
                    ? rl_fail(err, RL_EUNAVAIL, "it could not be counted: %s", why)
                    : miss_counts(s, why, err);
     }
-    RL_TRY(
-        rl_tally_build((const char *const *)results->path, results->n, &options, &s->tally, err));
+    struct copies copies;
+    RL_TRY(copies_find(&s->samples, 1, &copies, err));
+    struct rl_symbols_options symbols = copies_options(&copies);
+    options.symbols = &symbols;
+    enum rl_status status =
+        rl_tally_build((const char *const *)results->path, results->n, &options, &s->tally, err);
+    copies_release(&copies);
+    RL_TRY(status);
     s->has_tally = true;
     forget_calls(&s->tally);
     for (size_t i = 0; i < s->tally.n_note; i++)

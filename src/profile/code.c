@@ -351,15 +351,14 @@ static void restrict_to(struct rl_result *result, const char *only)
 }
 
 enum rl_status code_load(const char *const *file, size_t n_file, const char *only,
-                         const char *debug_dir, struct rl_tally *tally, struct code *ret,
-                         struct rl_error *err)
+                         const struct rl_symbols_options *options, struct rl_tally *tally,
+                         struct code *ret, struct rl_error *err)
 {
-    struct rl_symbols_options options = {.debug_dir = debug_dir};
     *ret = (struct code){0};
     RL_TRY(read_results(file, n_file, tally, ret, err));
     for (size_t i = 0; only && i < ret->n_result; i++)
         restrict_to(&ret->result[i], only);
-    RL_TRY(rl_symbols_new(&options, &ret->symbols, err));
+    RL_TRY(rl_symbols_new(options, &ret->symbols, err));
     RL_TRY(add_all_pieces(ret, tally, err));
     if (ret->n_piece)
         qsort(ret->piece, ret->n_piece, sizeof *ret->piece, compare_pieces);

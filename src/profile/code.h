@@ -44,11 +44,12 @@ struct code {
 /**
  * Read results and sort their code; adds modules and notes to `tally`.
  * @param only  as in struct rl_tally_options: executions are those in these regions.
+ * @param options  as rl_symbols_new.
  * @param ret  released with code_release, on failure too.
  */
 enum rl_status code_load(const char *const *file, size_t n_file, const char *only,
-                         const char *debug_dir, struct rl_tally *tally, struct code *ret,
-                         struct rl_error *err);
+                         const struct rl_symbols_options *options, struct rl_tally *tally,
+                         struct code *ret, struct rl_error *err);
 void code_release(struct code *code);
 
 /** Index in the tally of the module that holds a piece of a result. */

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static uint32_t find(const struct images *images, const char *path)
 {
@@ -50,6 +51,31 @@ static enum rl_status add_timed(const struct rl_samples *samples, bool is_first,
     return RL_OK;
 }
 
+static bool is_counted(const struct rl_tally *tally, const char *path)
+{
+    size_t i = 0;
+    while (i < tally->n_image && strcmp(tally->image[i].path, path) != 0)
+        i++;
+    return i < tally->n_image;
+}
+
+/* What was unpacked into a new folder in each run is one program: the timed one of that name that
+ * was counted under no path of its own. */
+static struct image *find_moved(struct images *images, const struct rl_tally *tally,
+                                const char *path)
+{
+    const char *name = rl_base_name(path);
+    if (find(images, path) < images->n)
+        return NULL;
+    for (size_t i = 0; i < images->n_timed; i++) {
+        struct image *image = &images->of[i];
+        if (!image->counted && !strcmp(image_name(image), name) && access(image->path, F_OK) != 0 &&
+            !is_counted(tally, image->path))
+            return image;
+    }
+    return NULL;
+}
+
 enum rl_status images_find(const struct rl_samples *samples, size_t n_samples,
                            const struct rl_tally *tally, struct images *ret, struct rl_error *err)
 {
@@ -59,8 +85,8 @@ enum rl_status images_find(const struct rl_samples *samples, size_t n_samples,
         status = add_timed(&samples[r], r == 0, &images, err);
     images.n_timed = images.n;
     for (size_t i = 0; tally && i < tally->n_image && !status; i++) {
-        struct image *image;
-        status = need(&images, tally->image[i].path, &image, err);
+        struct image *image = find_moved(&images, tally, tally->image[i].path);
+        status = image ? RL_OK : need(&images, tally->image[i].path, &image, err);
         if (status)
             break;
         image->n_process = tally->image[i].n_process;

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/stack.h"
 #include "count/engine/options.h"
+#include "profile/copies.h"
 #include "profile/images.h"
 #include "profile/place.h"
 #include "profile/profile.h"
@@ -604,8 +605,12 @@ static enum rl_status run_join(void *context, struct rl_error *err)
     const struct rl_profile_inputs *inputs = j.inputs;
     const struct rl_profile_options *options = j.options;
     struct rl_profile *profile = j.profile;
-    RL_TRY(place_new(inputs->tally, NULL, &j.places, err));
-    enum rl_status status = add_program(&j, err);
+    struct copies copies;
+    RL_TRY(copies_find(inputs->samples, inputs->n_samples, &copies, err));
+    struct rl_symbols_options symbols = copies_options(&copies);
+    enum rl_status status = place_new(inputs->tally, &symbols, &j.places, err);
+    if (status == RL_OK)
+        status = add_program(&j, err);
     if (status == RL_OK)
         status = add_images(&j, err);
     if (status == RL_OK && options->regions && !options->n_function)
@@ -624,6 +629,7 @@ static enum rl_status run_join(void *context, struct rl_error *err)
     free(j.loops.of);
     free(j.total);
     place_release(&j.places);
+    copies_release(&copies);
     return status;
 }
 

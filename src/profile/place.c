@@ -24,12 +24,11 @@ static bool is_jit(const struct rl_tally *tally, uint32_t module)
     return module < tally->n_module && !strcmp(tally->module[module].path, "[jit]");
 }
 
-enum rl_status place_new(const struct rl_tally *tally, const char *debug_dir,
+enum rl_status place_new(const struct rl_tally *tally, const struct rl_symbols_options *options,
                          struct place_table *ret, struct rl_error *err)
 {
-    struct rl_symbols_options options = {.debug_dir = debug_dir};
     struct place_table table = {.tally = tally};
-    RL_TRY(rl_symbols_new(&options, &table.symbols, err));
+    RL_TRY(rl_symbols_new(options, &table.symbols, err));
     for (size_t i = 0; tally && i < tally->n_unit; i++) {
         const struct rl_tally_unit *counted = &tally->unit[i];
         struct place_unit *unit = rl_array_append(&table.unit, &table.n_unit, sizeof *unit);

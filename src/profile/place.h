@@ -8,6 +8,7 @@
 #include "sample/sample.h"
 
 struct rl_symbols;
+struct rl_symbols_options;
 
 /** A function or loop that has time or counts. Units of the tally come first, at the same index. */
 struct place_unit {
@@ -28,8 +29,9 @@ struct place_table {
     struct index_table by_name;  /**< counted functions in memory of no file */
 };
 
-/** @param tally  borrowed; may be NULL. */
-enum rl_status place_new(const struct rl_tally *tally, const char *debug_dir,
+/** @param tally    borrowed; may be NULL.
+ *  @param options  as rl_symbols_new. */
+enum rl_status place_new(const struct rl_tally *tally, const struct rl_symbols_options *options,
                          struct place_table *ret, struct rl_error *err);
 void place_release(struct place_table *table);
 

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "profile/agree.h"
+#include "profile/copies.h"
 #include "profile/counters.h"
 #include "profile/counting.h"
 #include "profile/images.h"
@@ -70,6 +71,7 @@ struct session {
     const char *const *argv, *const *envp;
     const struct rl_profile_options *options;
     struct rl_samples *samples; /**< [n_samples] */
+    struct copies copies;       /**< of the counting run */
     size_t n_samples;
     struct counting counting;
     bool has_counting;
@@ -93,6 +95,7 @@ static void session_release(struct session *s)
         counting_release(&s->counting);
     if (s->has_tally)
         rl_tally_release(&s->tally);
+    copies_release(&s->copies);
     rl_profile_release(&s->profile);
 }
 
@@ -130,6 +133,14 @@ static bool lost_its_reader(const struct session *s)
            (WIFEXITED(status) && WEXITSTATUS(status) == STATUS_OF_A_SHELL + SIGPIPE);
 }
 
+/* A program that deletes its own file, as some do that unpack themselves, runs but once. */
+static bool is_gone(const struct session *s)
+{
+    char path[PATH_MAX];
+    struct rl_error why;
+    return s->n_samples && rl_child_find(s->argv[0], s->envp, path, &why) != RL_OK;
+}
+
 static enum rl_status run_native(struct session *s, unsigned n, struct rl_error *err)
 {
     const struct rl_profile_options *o = s->options;
@@ -149,7 +160,7 @@ static enum rl_status run_native(struct session *s, unsigned n, struct rl_error 
         rewind_input(s);
         RL_TRY(rl_sample_run(s->argv, s->envp, &how, &s->samples[i], err));
         s->n_samples++;
-        if (is_interrupted(s) || lost_its_reader(s))
+        if (is_interrupted(s) || lost_its_reader(s) || is_gone(s))
             break;
     }
     return RL_OK;
@@ -172,7 +183,13 @@ static enum rl_status read_counts(struct session *s, const char *const *file, si
     } else if (s->has_counting) {
         RL_TRY(rl_missing_add(&s->profile.missing, "bytes", s->counting.traffic_missing, err));
     }
-    RL_TRY(rl_tally_build(file, n, &options, &s->tally, err));
+    if (s->n_samples)
+        RL_TRY(copies_find(s->samples, s->n_samples, &s->copies, err));
+    struct rl_symbols_options symbols = copies_options(&s->copies);
+    options.symbols = &symbols;
+    enum rl_status status = rl_tally_build(file, n, &options, &s->tally, err);
+    copies_release(&s->copies);
+    RL_TRY(status);
     s->has_tally = true;
     for (size_t i = 0; i < s->tally.n_note; i++)
         RL_TRY(rl_profile_note(&s->profile, err, "%s", s->tally.note[i]));
@@ -225,7 +242,14 @@ static enum rl_status count(struct session *s, struct rl_error *err)
     snprintf(s->pass, sizeof s->pass, "counting");
     s->expected_s = s->n_samples ? COUNTING_FACTOR * s->samples[0].elapsed_s : 0;
     rewind_input(s);
-    enum rl_status status = counting_run(s->argv, s->envp, &how, &s->counting, &why);
+    if (!s->n_samples)
+        RL_TRY(copies_hold(&s->copies, s->argv[0], s->envp, err));
+    enum rl_status status =
+        is_gone(s) ? rl_fail(&why, RL_EUNAVAIL,
+                             "%s was deleted while it was timed; --single-pass counts and times "
+                             "one run",
+                             s->argv[0])
+                   : counting_run(s->argv, s->envp, &how, &s->counting, &why);
     if (status == RL_OK) {
         s->has_counting = true;
         return read_counts(s, (const char *const *)s->counting.results.path, s->counting.results.n,

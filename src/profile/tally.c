@@ -43,6 +43,11 @@ uint32_t rl_tally_find_module(const struct rl_tally *tally, const char *path,
         if (!strcmp(m->path, path) && (!both_known || same_id))
             return i;
     }
+    for (uint32_t i = 0; n_build_id && i < tally->n_module; i++) {
+        const struct rl_tally_module *m = &tally->module[i];
+        if (m->n_build_id == n_build_id && !memcmp(build_id, m->build_id, n_build_id))
+            return i;
+    }
     return RL_TALLY_NONE;
 }
 

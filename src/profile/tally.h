@@ -101,6 +101,7 @@ struct rl_tally {
 
 struct rl_cache_flow;
 struct rl_simulation;
+struct rl_symbols_options;
 struct rl_traffic_row;
 struct rl_traffic_value;
 
@@ -138,8 +139,8 @@ struct rl_tally_options {
     /** Patterns of region names, with a newline between them (see rle_options_selects): count and
      * name what ran in these only. NULL: all. */
     const char *only;
-    const char *debug_dir;                  /**< NULL: /usr/lib/debug */
-    const struct rl_tally_traffic *traffic; /**< NULL: only what the core asks for is known */
+    const struct rl_symbols_options *symbols; /**< NULL: debug files in the customary places */
+    const struct rl_tally_traffic *traffic;   /**< NULL: only what the core asks for is known */
 };
 
 /**
@@ -156,7 +157,8 @@ enum rl_status rl_tally_build(const char *const *file, size_t n_file,
                               struct rl_error *err);
 void rl_tally_release(struct rl_tally *tally);
 
-/** Index of the module with this path (and build id, where both are known), or RL_TALLY_NONE. */
+/** Index of the module with this path (and build id, where both are known), else of one with this
+ * build id, as of a program that unpacks itself into another folder each time; or RL_TALLY_NONE. */
 uint32_t rl_tally_find_module(const struct rl_tally *tally, const char *path,
                               const uint8_t *build_id, size_t n_build_id);
 

@@ -471,7 +471,7 @@ static enum rl_status finish(struct builder *b, struct rl_error *err)
 struct order {
     const char *const *file;
     size_t n_file;
-    const char *debug_dir;
+    const struct rl_symbols_options *symbols;
     const struct rl_tally_traffic *traffic;
     struct builder *builder;
 };
@@ -480,7 +480,7 @@ static enum rl_status build(void *context, struct rl_error *err)
 {
     const struct order *o = context;
     struct builder *b = o->builder;
-    RL_TRY(code_load(o->file, o->n_file, b->only, o->debug_dir, b->tally, &b->code, err));
+    RL_TRY(code_load(o->file, o->n_file, b->only, o->symbols, b->tally, &b->code, err));
     RL_TRY(tally_images_find(b->tally, &b->code, err));
     RL_TRY(tally_functions(b, err));
     RL_TRY(append_loops(b, err));
@@ -502,7 +502,7 @@ enum rl_status rl_tally_build(const char *const *file, size_t n_file,
     const struct rl_tally_options *o = options ? options : &defaults;
     struct rl_tally tally = {0};
     struct builder b = {.tally = &tally, .loops = o->loops, .lines = o->lines, .only = o->only};
-    struct order order = {file, n_file, o->debug_dir, o->traffic, &b};
+    struct order order = {file, n_file, o->symbols, o->traffic, &b};
     enum rl_status status = rl_run_with_stack(build, &order, err);
     for (size_t i = 0; i < b.n_loop; i++)
         rl_kernel_release(&b.loop[i].kernel);

@@ -6,12 +6,14 @@
 #include "sample/timeline.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <roofline/machine.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct mapping {
     uint64_t start, end, file_offset;
@@ -33,6 +35,7 @@ struct collector {
     struct space *space;
     size_t n_space;
     struct index_table spaces, modules, threads, buckets;
+    int program_plus_one; /**< descriptor of the program's file; 0: none */
 };
 
 static enum rl_status no_memory(struct rl_error *err)
@@ -68,7 +71,17 @@ void collector_free(struct collector *c)
     index_release(&c->threads);
     index_release(&c->buckets);
     timeline_free(c->timeline);
+    if (c->program_plus_one)
+        close(c->program_plus_one - 1);
     free(c);
+}
+
+void collector_hold_program(struct collector *c, int32_t pid)
+{
+    char name[64];
+    snprintf(name, sizeof name, "/proc/%d/exe", (int)pid);
+    if (!c->program_plus_one)
+        c->program_plus_one = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK) + 1;
 }
 
 void collector_start(struct collector *c, uint64_t time_ns)
@@ -264,7 +277,9 @@ static bool same_module(const void *context, uint32_t position, const void *key)
            !strcmp(m->path, k->path);
 }
 
-static enum rl_status need_module(struct collector *c, const struct module_key *key, uint32_t *ret,
+/* `mapped` is where a file's code is mapped at present; NULL for what is no file. */
+static enum rl_status need_module(struct collector *c, const struct module_key *key,
+                                  const struct module_mapping *mapped, uint32_t *ret,
                                   struct rl_error *err)
 {
     uint64_t hash = index_mix(index_mix(index_mix(0, key->kind), key->process), key->inode);
@@ -283,7 +298,7 @@ static enum rl_status need_module(struct collector *c, const struct module_key *
     module->inode = key->inode;
     RL_TRY(rl_string_set(&module->path, key->path, err));
     if (key->kind == RL_SAMPLE_FILE)
-        module_identify(module);
+        module_identify(module, mapped);
     return RL_OK;
 }
 
@@ -357,7 +372,8 @@ enum rl_status collect_mmap(struct collector *c, int32_t pid, const struct colle
     RL_TRY(need_space(c, pid, c->start_ns, &space, err));
     struct module_key key = classify(map, space->process);
     uint32_t module;
-    RL_TRY(need_module(c, &key, &module, err));
+    struct module_mapping mapped = {pid, map->start, end, c->program_plus_one - 1};
+    RL_TRY(need_module(c, &key, &mapped, &module, err));
     if (!unmap(space, map->start, end))
         return no_memory(err);
     struct mapping *added = rl_array_append(&space->map, &space->n_map, sizeof *added);
@@ -477,7 +493,7 @@ static enum rl_status locate(struct collector *c, const struct space *space, uin
     if (!map) {
         struct module_key unknown = {RL_SAMPLE_UNKNOWN, space->process, 0, "[unknown]"};
         key->offset = ip;
-        return need_module(c, &unknown, &key->module, err);
+        return need_module(c, &unknown, NULL, &key->module, err);
     }
     key->module = map->module;
     switch (c->out->module[map->module].kind) {

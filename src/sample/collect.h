@@ -27,6 +27,9 @@ enum rl_status collector_new(struct rl_samples *samples, uint64_t period_ns, siz
 enum rl_status collector_finish(struct collector *c, uint64_t time_ns, struct rl_error *err);
 void collector_free(struct collector *c);
 
+/** Keep hold of what `pid` executes just now: a program may delete its file as it starts. */
+void collector_hold_program(struct collector *c, int32_t pid);
+
 /** Time zero; events before it count as at zero. */
 void collector_start(struct collector *c, uint64_t time_ns);
 

@@ -2,6 +2,7 @@
 #include "base/array.h"
 #include "base/child.h"
 #include "base/error.h"
+#include "sample/buildid.h"
 #include "sample/collect.h"
 #include "sample/cost.h"
 #include "sample/perf.h"
@@ -59,7 +60,7 @@ enum rl_status rl_sample_probe(enum rl_sample_method method, const char *preload
 void rl_samples_release(struct rl_samples *s)
 {
     for (size_t i = 0; i < s->n_module; i++)
-        free(s->module[i].path);
+        module_release(&s->module[i]);
     for (size_t i = 0; i < s->n_process; i++)
         free(s->process[i].command);
     for (size_t i = 0; i < s->n_region; i++)
@@ -229,6 +230,7 @@ static enum rl_status run_child(struct run *run, struct rl_child *child, struct 
     run->start_ns = now_ns();
     collector_start(run->collector, run->start_ns);
     RL_TRY(rl_child_release(child, err));
+    collector_hold_program(run->collector, child->pid);
     return watch(run, child, err);
 }
 

@@ -75,6 +75,8 @@ struct rl_sample_module {
     uint64_t size_bytes;
     int64_t
         mtime_ns; /**< of the file when the run ended; with size_bytes it tells a changed file */
+    int held_plus_one; /**< descriptor of the very file that ran, which may be deleted by now; 0:
+                          none */
 };
 
 /** One program image: a process, and again after each exec. */

@@ -46,6 +46,8 @@ struct rl_symbol_module {
 struct rl_symbols {
     char *debug_dir, *map_dir;
     bool keep_mangled;
+    const struct rl_symbol_copy *copy;
+    size_t n_copy;
     struct rl_demangler demangler;
     struct rl_symbol_module **modules;
     size_t n_modules;
@@ -65,6 +67,8 @@ enum rl_status rl_symbols_new(const struct rl_symbols_options *options,
         return rl_fail(err, RL_ENOMEM, "no memory for symbols");
     }
     symbols->keep_mangled = options && options->keep_mangled;
+    symbols->copy = options ? options->copy : NULL;
+    symbols->n_copy = options ? options->n_copy : 0;
     if (!symbols->keep_mangled)
         rl_demangler_init(&symbols->demangler);
     *ret_symbols = symbols;
@@ -114,11 +118,35 @@ static int open_vdso(void)
     return fd;
 }
 
+static const struct rl_symbol_copy *find_copy(const struct rl_symbol_module *module)
+{
+    const struct rl_symbols *symbols = module->symbols;
+    size_t size = module->build_id_size;
+    for (size_t i = 0; i < symbols->n_copy; i++) {
+        const struct rl_symbol_copy *copy = &symbols->copy[i];
+        bool same = size && copy->n_build_id ? copy->n_build_id == size &&
+                                                   !memcmp(copy->build_id, module->build_id, size)
+                                             : !strcmp(copy->path, module->path);
+        if (same)
+            return copy;
+    }
+    return NULL;
+}
+
+static int open_file(const struct rl_symbol_module *module)
+{
+    char name[64];
+    const struct rl_symbol_copy *copy = find_copy(module);
+    if (copy)
+        snprintf(name, sizeof name, "/proc/self/fd/%d", copy->fd);
+    return regular_file_open(copy ? name : module->path);
+}
+
 static void load_file(struct rl_symbol_module *module)
 {
     const char *problem = NULL;
     bool vdso = !strcmp(module->path, "[vdso]");
-    int fd = vdso ? open_vdso() : regular_file_open(module->path);
+    int fd = vdso ? open_vdso() : open_file(module);
     if (fd < 0) {
         snprintf(module->problem, sizeof module->problem, "%s", strerror(errno));
         return;

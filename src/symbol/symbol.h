@@ -19,11 +19,23 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/** A file that may no longer be where it was when it ran. */
+struct rl_symbol_copy {
+    const char *path; /**< as code names it */
+    const uint8_t *build_id;
+    size_t n_build_id; /**< 0: not known */
+    int fd;            /**< the file; read by opening it again */
+};
+
 /** Where debug files and maps are looked for. All-zero: the customary places. */
 struct rl_symbols_options {
     const char *debug_dir; /**< NULL: /usr/lib/debug */
     const char *map_dir;   /**< NULL: /tmp; perf-PID.map files */
     bool keep_mangled;     /**< leave names as the linker knows them */
+    /** [n_copy] taken instead of the file at a path, where path and build id fit, or the build id
+     * alone: a program may have unpacked itself somewhere else. Borrowed as long as the symbols. */
+    const struct rl_symbol_copy *copy;
+    size_t n_copy;
 };
 
 struct rl_symbols;       /**< everything opened so far */
