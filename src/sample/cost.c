@@ -1,5 +1,7 @@
 #include "sample/cost.h"
 
+#include "sample/now.h"
+
 #include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,10 +10,8 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-#define NS_PER_S 1000000000u
 /* Few kernels need more, and fewer leave short runs without a verdict. */
 #define MOST_HZ    3989
 #define USUAL_HZ   1999
@@ -23,13 +23,6 @@
 #define MOST_SAMPLES  256
 #define LEAST_SAMPLES 16
 #define RING_PAGES    8
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
 
 static int by_size(const void *a, const void *b)
 {

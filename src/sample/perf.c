@@ -1,6 +1,7 @@
 #include "sample/perf.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "sample/now.h"
 #include "sample/ring.h"
 
 #include <errno.h>
@@ -19,7 +20,6 @@
 /* Half a MiB of data and the head page are what an unprivileged user may lock for each CPU. */
 #define RING_BYTES_MOST  ((size_t)512 << 10)
 #define RING_BYTES_LEAST ((size_t)32 << 10)
-#define NS_PER_S         1000000000u
 /* Changing the period interrupts the program once an event: not sooner than so long for each so
  * many. Of few events it changes with every round of reading, which are rarer. */
 #define CHANGE_NS     100000000u
@@ -38,13 +38,6 @@ struct perf {
     bool limit_raised;
     uint64_t change_ns; /**< when the period is to change */
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
 
 /* Rings are read in rounds, and hold the samples of several: a wake-up takes the program's CPU.
  * There is one when a ring is half full, however large it could be made. */

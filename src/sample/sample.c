@@ -5,6 +5,7 @@
 #include "sample/buildid.h"
 #include "sample/collect.h"
 #include "sample/cost.h"
+#include "sample/now.h"
 #include "sample/perf.h"
 #include "sample/preload.h"
 
@@ -27,7 +28,6 @@
 #define MAX_RATE_HZ   100000
 /* Rings are read, and progress is told, this often. */
 #define ROUND_MS 200
-#define NS_PER_S 1000000000u
 
 static const char *const method_names[] = {"auto", "perf", "timer", "none"};
 
@@ -110,13 +110,6 @@ struct run {
     struct preload *preload;
     uint64_t start_ns;
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
 
 static void run_release(struct run *run)
 {
