@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "expect.h"
+#include "handle.h"
 
 enum {
     ROWS = 16,
@@ -129,15 +130,6 @@ static int products_are_right(long n)
                 return 0;
         }
     return 1;
-}
-
-static void handle(int signal, void (*handler)(int, siginfo_t *, void *), int flags)
-{
-    struct sigaction action;
-    memset(&action, 0, sizeof(action));
-    action.sa_sigaction = handler;
-    action.sa_flags = SA_SIGINFO | flags;
-    sigaction(signal, &action, NULL);
 }
 
 /* ---- without permission ------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "expect.h"
+#include "handle.h"
 
 enum { ROUNDS = 500 };
 
@@ -85,15 +86,6 @@ static void skip(int signal, siginfo_t *info, void *context)
     } else {
         check((char *)r[REG_RIP] == behind_int3, "address behind int3");
     }
-}
-
-static void handle(int signal, void (*handler)(int, siginfo_t *, void *), int flags)
-{
-    struct sigaction action;
-    memset(&action, 0, sizeof(action));
-    action.sa_sigaction = handler;
-    action.sa_flags = SA_SIGINFO | flags;
-    sigaction(signal, &action, NULL);
 }
 
 static void jump_nowhere(void)

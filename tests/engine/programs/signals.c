@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "handle.h"
+
 static int order[64], n_order;
 static volatile sig_atomic_t got, depth, deepest;
 
@@ -17,15 +19,6 @@ static void note(int signal, siginfo_t *info, void *context)
     (void)context;
     (void)signal;
     order[n_order++] = info->si_value.sival_int;
-}
-
-static void handle(int signal, void (*handler)(int, siginfo_t *, void *), int flags)
-{
-    struct sigaction action;
-    memset(&action, 0, sizeof(action));
-    action.sa_sigaction = handler;
-    action.sa_flags = SA_SIGINFO | flags;
-    sigaction(signal, &action, NULL);
 }
 
 static void real_time_queue(void)

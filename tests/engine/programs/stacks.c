@@ -9,19 +9,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "handle.h"
+
 enum { PAGE = 4096, STACK_BYTES = 1 << 16, LEFT_BYTES = 256, DEPTH_MAX = 1000 };
 
 static char altstack[STACK_BYTES];
 static volatile sig_atomic_t depth;
-
-static void handle(int signal, void (*handler)(int, siginfo_t *, void *), int flags)
-{
-    struct sigaction action;
-    memset(&action, 0, sizeof(action));
-    action.sa_sigaction = handler;
-    action.sa_flags = SA_SIGINFO | flags;
-    sigaction(signal, &action, NULL);
-}
 
 static void set_altstack(size_t bytes)
 {
