@@ -91,7 +91,7 @@ static bool lock_folder(struct rl_scratch *scratch)
     return true;
 }
 
-static bool make(const char *under, struct rl_scratch *scratch)
+static bool make_in(const char *under, struct rl_scratch *scratch)
 {
     for (unsigned i = 0; i < ATTEMPTS; i++) {
         int n = snprintf(scratch->path, sizeof scratch->path, "%s/" PREFIX "%ld" RANDOM, under,
@@ -106,6 +106,17 @@ static bool make(const char *under, struct rl_scratch *scratch)
             return true;
     }
     return false;
+}
+
+/* Programs that are handed the path may be in another directory when they use it. */
+static bool make(const char *under, struct rl_scratch *scratch)
+{
+    char *absolute = realpath(under, NULL);
+    bool is_made = absolute && make_in(absolute, scratch);
+    int why = errno;
+    free(absolute);
+    errno = why;
+    return is_made;
 }
 
 static bool has_space(const char *under)

@@ -15,6 +15,7 @@ struct rl_scratch {
  * Make a folder for this process alone, and remove those that dead processes left beside it.
  *
  * @param under  where; NULL: the first of /dev/shm, $TMPDIR and /tmp with space.
+ * @param ret    its path is absolute whatever `under` is.
  * @return RL_OK: end with rl_scratch_remove; RL_ESYS where no folder can be made.
  */
 enum rl_status rl_scratch_make(const char *under, struct rl_scratch *ret, struct rl_error *err);

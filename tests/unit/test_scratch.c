@@ -70,6 +70,21 @@ static void folders_of_the_dead_are_removed_by_the_next(void **state)
     assert_int_equal(mkdir(*state, 0700), 0);
 }
 
+static void the_path_holds_wherever_the_program_goes(void **state)
+{
+    struct rl_scratch mine;
+    struct rl_error err = {0};
+    char *before = getcwd(NULL, 0);
+    assert_non_null(before);
+    assert_int_equal(chdir(*state), 0);
+    assert_int_equal(rl_scratch_make(".", &mine, &err), RL_OK);
+    assert_int_equal(chdir("/"), 0);
+    assert_true(exists(mine.path));
+    rl_scratch_remove(&mine);
+    assert_int_equal(chdir(before), 0);
+    free(before);
+}
+
 /* In another process namespace the number says nothing, the lock does. */
 static void a_locked_folder_stays_whatever_its_number(void **state)
 {
@@ -147,6 +162,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folders_of_the_dead_are_removed_by_the_next),
         cmocka_unit_test(a_locked_folder_stays_whatever_its_number),
+        cmocka_unit_test(the_path_holds_wherever_the_program_goes),
         cmocka_unit_test(without_a_place_it_says_so),
         cmocka_unit_test(a_file_is_linked_where_its_path_cannot_be_in_a_list),
     };
