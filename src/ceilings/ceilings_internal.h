@@ -41,6 +41,7 @@ struct rl_session {
     unsigned threads; /**< of the team at work */
     struct rl_team *team;
     struct rl_rank *rank; /**< [threads] */
+    bool has_ends;        /**< level sizes are those measured, as far as that shows them */
 
     double planned_s;  /**< sum of all budgets */
     double done_s;     /**< budgets used up so far */

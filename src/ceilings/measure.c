@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* A phase ends early, but not before this share of its budget, once every spread is this small. */
 static const double least_share = 0.5;
@@ -159,13 +160,18 @@ static void fill_buffers(struct rl_session *s)
     rl_session_fill(s, bytes);
 }
 
-/* Memory that does not fit must be refused here: a control group kills instead of refusing. */
+/* Memory that does not fit must be refused here: a control group kills instead of refusing. Address
+ * space may be limited too (ulimit -v). */
 static enum rl_status check_memory(const struct rl_session *s, size_t *bytes, struct rl_error *err)
 {
     const size_t least = (size_t)16 << 20;
+    struct rlimit space;
     uint64_t allowed = s->options->memory_bytes;
     if (!allowed)
         allowed = rl_memory_available(NULL) / 4;
+    if (!getrlimit(RLIMIT_AS, &space) && space.rlim_cur != RLIM_INFINITY &&
+        (!allowed || allowed > space.rlim_cur / 4))
+        allowed = space.rlim_cur / 4;
     if (allowed && (uint64_t)*bytes * s->threads > allowed)
         *bytes = (size_t)(allowed / s->threads) & ~(size_t)4095;
     if (*bytes < least)
@@ -200,12 +206,43 @@ static enum rl_status make_team(struct rl_session *s, unsigned threads, struct r
     return status;
 }
 
+/* Where levels end, as one thread sees it; once a session. */
+static enum rl_status find_ends(struct rl_session *s, double budget_s, struct rl_error *err)
+{
+    bool quick = s->options->mode == RL_MEASURE_QUICK;
+    if (s->has_ends || (quick && rl_rank_buffer_bytes(s) <= most_quick_bytes))
+        return RL_OK;
+    s->has_ends = true;
+    return rl_sweep_levels(s, share_sweep * budget_s, err);
+}
+
+/* Little memory may be had, and then DRAM's sets may be found in a cache. */
+static enum rl_status note_small_sets(struct rl_session *s, struct rl_error *err)
+{
+    const struct rl_topology *topology = &s->machine->topology;
+    uint64_t cache = 0;
+    uint64_t set = (uint64_t)s->rank[0].buffer.bytes * s->threads;
+    char why[192];
+    for (size_t i = 0; i < topology->n_levels; i++)
+        if (strcmp(topology->levels[i].name, "DRAM") != 0 && topology->levels[i].size_bytes > cache)
+            cache = topology->levels[i].size_bytes;
+    if (set >= 2 * cache)
+        return RL_OK;
+    snprintf(why, sizeof why,
+             "%u %s had %llu MiB of memory beside a cache of %llu MiB: rates may be partly of that "
+             "cache",
+             s->threads, s->threads == 1 ? "thread" : "threads", (unsigned long long)(set >> 20),
+             (unsigned long long)(cache >> 20));
+    return rl_missing_add(&s->machine->missing, "DRAM beyond caches", why, err);
+}
+
 static enum rl_status run_phases(struct rl_session *s, double budget_s, struct rl_error *err)
 {
     bool quick = s->options->mode == RL_MEASURE_QUICK;
-    if (s->threads == 1 && (!quick || rl_rank_buffer_bytes(s) > most_quick_bytes))
-        RL_TRY(rl_sweep_levels(s, share_sweep * budget_s, err));
+    if (s->threads == 1)
+        RL_TRY(find_ends(s, budget_s, err));
     fill_buffers(s);
+    RL_TRY(note_small_sets(s, err));
     RL_TRY(rl_measure_compute(s, share_compute * budget_s, err));
     if (!quick)
         RL_TRY(rl_measure_special(s, share_special * budget_s, err));
@@ -222,6 +259,17 @@ static enum rl_status measure_threads(struct rl_session *s, unsigned threads, do
     enum rl_status status = make_team(s, threads, err);
     if (status == RL_OK)
         status = run_phases(s, budget_s, err);
+    release_team(s);
+    return status;
+}
+
+/* The size that is reported may be several times what a core reaches, so the first count asked for
+ * needs the ends too where that is not one. */
+static enum rl_status find_ends_alone(struct rl_session *s, double budget_s, struct rl_error *err)
+{
+    enum rl_status status = make_team(s, 1, err);
+    if (status == RL_OK)
+        status = find_ends(s, budget_s, err);
     release_team(s);
     return status;
 }
@@ -248,8 +296,8 @@ static enum rl_status check_counts(const struct rl_session *s, const unsigned *l
     for (size_t i = 0; i < n; i++) {
         if (list[i] == 0 || list[i] > s->places.n)
             return rl_fail(err, RL_EINVAL,
-                           "%u threads cannot be placed: %zu hardware threads may be used", list[i],
-                           s->places.n);
+                           "%u threads cannot be placed: hardware threads that may be used: %zu",
+                           list[i], s->places.n);
         for (size_t j = 0; j < i; j++)
             if (list[j] == list[i])
                 return rl_fail(err, RL_EINVAL, "thread count %u is listed twice", list[i]);
@@ -332,6 +380,8 @@ static enum rl_status measure_all(struct rl_session *s, struct rl_error *err)
     RL_TRY(note_limits(s, list, n, err));
     RL_TRY(make_images(s, err));
     s->planned_s = budget_s;
+    if (list[0] != 1)
+        RL_TRY(find_ends_alone(s, budget_s / (double)n, err));
     for (size_t i = 0; i < n; i++)
         RL_TRY(measure_threads(s, list[i], budget_s / (double)n, err));
     RL_TRY(note_exceeded(s, err));

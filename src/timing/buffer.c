@@ -18,7 +18,8 @@ enum rl_status rl_buffer_map(struct rl_buffer *buffer, size_t bytes, struct rl_e
     size_t map_bytes = bytes + huge_page;
     void *map = mmap(NULL, map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED)
-        return rl_fail(err, RL_ENOMEM, "no memory for a buffer of %zu MiB", bytes >> 20);
+        return rl_fail(err, RL_ENOMEM,
+                       "no memory for a buffer of %zu MiB; 'ulimit -v' may limit it", bytes >> 20);
     uintptr_t aligned = ((uintptr_t)map + huge_page - 1) & ~(uintptr_t)(huge_page - 1);
     buffer->map = map;
     buffer->map_bytes = map_bytes;
