@@ -252,6 +252,29 @@ static void set_unknown(struct rl_placement *place, const char *why)
     snprintf(place->why, sizeof place->why, "%s", why);
 }
 
+/* Marking takes about a tenth of a call that is shorter. */
+#define SHORTEST_CALL_S 500e-9
+
+static double call_s(const struct rl_kernel *kernel)
+{
+    double threads = rl_known(kernel->threads) ? kernel->threads.value : 1;
+    return kernel->time_s.value * threads / kernel->calls.value;
+}
+
+static bool is_too_short(const struct rl_kernel *kernel)
+{
+    return kernel->kind == RL_KIND_REGION && rl_known(kernel->time_s) && rl_known(kernel->calls) &&
+           kernel->calls.value > 0 && call_s(kernel) < SHORTEST_CALL_S;
+}
+
+static void set_too_short(const struct rl_kernel *kernel, struct rl_placement *place)
+{
+    set_bound(place, RL_VERDICT_UNKNOWN, "unknown");
+    snprintf(place->why, sizeof place->why,
+             "a call of it took %.0f ns, which is too short to be timed: mark a longer part",
+             call_s(kernel) * 1e9);
+}
+
 /* The uncertainty of a sampled time falls with the root of the number of samples. */
 static void set_vague(struct rl_placement *place, double spread, double limit)
 {
@@ -350,8 +373,9 @@ enum rl_status rl_place(const struct rl_machine *machine, const struct rl_kernel
 
     bool is_vague = kernel->time_s.source == RL_SOURCE_SAMPLED && limits.time_spread > 0 &&
                     kernel->time_s.spread > limits.time_spread;
-    bool has_time =
-        rl_known(kernel->time_s) && kernel->time_s.value > 0 && !is_vague && !kernel->is_mix;
+    bool is_short = is_too_short(kernel);
+    bool has_time = rl_known(kernel->time_s) && kernel->time_s.value > 0 && !is_vague &&
+                    !is_short && !kernel->is_mix;
     if (place.n_resource)
         place.bound_time_s = place.resource[0].bound_time_s;
     if (has_flop && place.bound_time_s > 0)
@@ -373,6 +397,8 @@ enum rl_status rl_place(const struct rl_machine *machine, const struct rl_kernel
         set_unknown(&place, "it was counted in bursts, which tell intensity but no rate");
     else if (is_vague)
         set_vague(&place, kernel->time_s.spread, limits.time_spread);
+    else if (is_short)
+        set_too_short(kernel, &place);
     else if (!has_time)
         set_unknown(&place, "the time is not known");
     else if (!rl_known(flop) && kernel->n_ops == 0)

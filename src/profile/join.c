@@ -21,6 +21,8 @@
 #define MIN_TOTAL_SHARE 0.01
 /* Counts without those of a program that took this part of the time are not those of the whole. */
 #define MAX_UNCOUNTED_SHARE 0.1
+/* What a call of a marked region with nothing in it is found to take: 22 to 53 ns. */
+#define REGION_CALL_S 50e-9
 /* The sampling interval of a mean of few runs: two-sided 95 % of Student's t by degrees of freedom.
  */
 static const double student_t[] = {0, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23};
@@ -328,7 +330,8 @@ static enum rl_status set_region_time(const struct join *j, const char *name,
         unended += region->unended;
     }
     if (calls && wall[0] > 0) {
-        kernel->time_s = mean_of(wall, n, 0, RL_SOURCE_MEASURED);
+        kernel->time_s =
+            mean_of(wall, n, REGION_CALL_S * (double)calls / inside_s, RL_SOURCE_MEASURED);
         kernel->threads = rl_value(inside_s / wall[0], RL_SOURCE_MEASURED, 0);
         kernel->calls = rl_value((double)calls, RL_SOURCE_MEASURED, 0);
     }

@@ -350,6 +350,24 @@ static void a_higher_ceiling_never_raises_the_share_attained(void **state)
     rl_machine_release(&faster);
 }
 
+static void a_region_shorter_than_its_marks_is_not_placed(void **state)
+{
+    (void)state;
+    struct rl_machine m = test_machine();
+    struct rl_kernel k = kernel_with(1e9, "avx2", 1e9, 1);
+    k.kind = RL_KIND_REGION;
+    k.time_s = rl_value(1, RL_SOURCE_MEASURED, 0);
+    k.calls = rl_value(1e6, RL_SOURCE_MEASURED, 0);
+    assert_int_not_equal(place(&m, &k).verdict, RL_VERDICT_UNKNOWN);
+    k.calls.value = 4e6;
+    struct rl_placement p = place(&m, &k);
+    assert_int_equal(p.verdict, RL_VERDICT_UNKNOWN);
+    assert_non_null(strstr(p.why, "a call of it took 250 ns"));
+    assert_true(p.attained == 0 && p.flop_per_s == 0);
+    rl_kernel_release(&k);
+    rl_machine_release(&m);
+}
+
 static void a_time_sampled_too_seldom_places_nothing(void **state)
 {
     (void)state;
@@ -409,6 +427,7 @@ int main(void)
         cmocka_unit_test(broken_numbers_are_refused),
         cmocka_unit_test(no_ratio_changes_when_work_and_time_scale_together),
         cmocka_unit_test(a_higher_ceiling_never_raises_the_share_attained),
+        cmocka_unit_test(a_region_shorter_than_its_marks_is_not_placed),
         cmocka_unit_test(a_time_sampled_too_seldom_places_nothing),
         cmocka_unit_test(what_was_counted_in_bursts_is_placed_by_intensity_alone),
     };

@@ -304,6 +304,8 @@ static void a_region_takes_wall_time_over_threads(void **state)
     assert_true(k->time_s.value == 0.5 && k->time_s.source == RL_SOURCE_MEASURED);
     assert_true(k->calls.value == 20 && k->threads.value == 2);
     assert_true(k->flop.value == 8e5);
+    /* of 20 calls in 1 s of two threads the marks take 50 ns each */
+    assert_true(fabs(k->time_s.spread - 20 * 50e-9) < 1e-12);
     rl_profile_release(&p);
 }
 
