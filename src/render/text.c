@@ -88,14 +88,25 @@ bool rl_report_is_mixed(const struct rl_report *report)
     return false;
 }
 
+/* A program may be called like one of its functions or regions. */
+static bool has_namesake(const struct rl_report *report, const struct rl_row *row)
+{
+    for (size_t i = 0; i < report->n_row; i++) {
+        const struct rl_kernel *other = report->row[i].kernel;
+        if (other->kind != RL_KIND_PROGRAM && !strcmp(other->name, row->kernel->name))
+            return true;
+    }
+    return false;
+}
+
 void rl_row_name(const struct rl_report *report, const struct rl_row *row, char dst[RL_TEXT_LEN],
                  bool unicode)
 {
     enum { ROOM = 32 };
     rl_text_clean(dst, RL_TEXT_LEN - ROOM, row->kernel->name, unicode);
     size_t used = strlen(dst);
-    /* One program of several: it may be called like one of its functions. */
-    if (row->kernel->kind == RL_KIND_PROGRAM && row->kernel->module)
+    /* One program of several has a module. */
+    if (row->kernel->kind == RL_KIND_PROGRAM && (row->kernel->module || has_namesake(report, row)))
         used += (size_t)snprintf(dst + used, RL_TEXT_LEN - used, " (program)");
     if (rl_report_is_mixed(report))
         snprintf(dst + used, RL_TEXT_LEN - used, " @%u", row->place.threads);
