@@ -325,6 +325,26 @@ static bool any(const struct rl_machine *m, bool (*is)(const struct cell *cell))
     return found;
 }
 
+/* A ceiling's id and a library's name have no blanks; other names are of what holds for them all.
+ */
+static bool is_condition(const struct rl_missing_list *missing, size_t i)
+{
+    return strchr(missing->item[i].what, ' ') != NULL;
+}
+
+static void print_missing(FILE *out, const struct rl_machine *m, const char *title, bool conditions)
+{
+    bool any = false;
+    for (size_t i = 0; i < m->missing.n; i++) {
+        if (is_condition(&m->missing, i) != conditions)
+            continue;
+        if (!any)
+            fprintf(out, "\n%s\n", title);
+        fprintf(out, "  %-28s %s\n", m->missing.item[i].what, m->missing.item[i].why);
+        any = true;
+    }
+}
+
 static void print_all(FILE *out, const struct rl_machine *m, bool all, unsigned columns)
 {
     struct layout layout = layout_for(m, columns);
@@ -351,15 +371,17 @@ static void print_all(FILE *out, const struct rl_machine *m, bool all, unsigned 
         fputs("\nno: faster than the limit in the record, which therefore is not this core's; "
               "measure again\n",
               out);
-    if (!all && (left_out || m->missing.n))
+    unsigned unavailable = 0;
+    for (size_t i = 0; i < m->missing.n; i++)
+        unavailable += !is_condition(&m->missing, i);
+    print_missing(out, m, "keep in mind", true);
+    if (!all && (left_out || unavailable))
         fprintf(out,
-                "\n%u ceilings of slower instruction sets and %zu not available here "
+                "\n%u ceilings of slower instruction sets and %u not available here "
                 "are left out;\n'roofline measure --all' and 'roofline machines ID' show them\n",
-                left_out, m->missing.n);
-    if (m->missing.n && all)
-        fputs("\nnot available here\n", out);
-    for (size_t i = 0; all && i < m->missing.n; i++)
-        fprintf(out, "  %-28s %s\n", m->missing.item[i].what, m->missing.item[i].why);
+                left_out, unavailable);
+    if (all)
+        print_missing(out, m, "not available here", false);
 }
 
 /* A record may come from elsewhere: what it names must not steer the terminal. */
