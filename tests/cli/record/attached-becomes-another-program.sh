@@ -8,7 +8,7 @@ while [ $i -lt 20000 ]; do i=$((i + 1)); done
 [ $1 -gt 0 ] || exec "$2" spin 3
 exec sh again $(($1 - 1)) "$2"
 END
-sh again 60 "$attached" >out 2>/dev/null &
+sh again 120 "$attached" >out 2>/dev/null &
 roofline record -q -p $! --duration 10 --count engine -o p.json 2>err || {
     grep -q 'not permitted\|perf_event' err && { cat err; exit 77; }
     cat err

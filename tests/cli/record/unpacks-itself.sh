@@ -4,6 +4,7 @@ test -x "$attached" || { echo "no program to unpack was built"; exit 77; }
 cat >packed <<'END'
 #!/bin/sh
 folder=$(mktemp -d ./unpackedXXXXXX)
+i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done
 cp "$1" "$folder/inner"
 "$folder/inner" spin 2
 rm -r "$folder"
