@@ -81,7 +81,7 @@ bool process_can_be_counted(pid_t pid, char *why)
                  "its main thread has ended, and the engine enters a program by that");
     else if (state && (*state == 'Z' || *state == 'X'))
         snprintf(why, REASON_BYTES, "it has ended");
-    else if (state && (*state == 'T' || *state == 't'))
+    else if (state && (*state == 'T' || (*state == 't' && !tracer)))
         snprintf(why, REASON_BYTES, "it is stopped; continue it first (SIGCONT)");
     else if (number(status, "Seccomp"))
         snprintf(why, REASON_BYTES,

@@ -255,7 +255,10 @@ static bool begin_stops(struct target *t, uint64_t inside)
     if (!possible)
         fail(t, "it has ended");
     for (size_t i = 0; possible && i < n; i++) {
-        if (is_known(t, tids[i]) || (inside && process_waits_at(t->pid, tids[i], inside)))
+        /* One of ours that looks like that was late the last time, and stands in its stop by now.
+         */
+        if (is_known(t, tids[i]) || (inside && process_waits_at(t->pid, tids[i], inside) &&
+                                     !process_is_ours(t->pid, tids[i])))
             continue;
         if (begin_stop(t, tids[i]))
             t->thread[t->n_threads++] = (struct tracee){.tid = tids[i]};
