@@ -3,7 +3,8 @@
 # How many times slower programs run under the counting engine: processor time over that of the same program by itself,
 # in alternation, beside Valgrind. Parts: numeric blas threads bzip2 xz sqlite python cc1; all of them if none is
 # named. Valgrind knows no AVX-512 and may need hundreds of times as long: it gets less work, its own native runs, and
-# one round (VALGRIND_ROUNDS). FOLDER keeps what was built and measured, and adds to what earlier runs left there.
+# one round (VALGRIND_ROUNDS). MODES of `roofline count`: translate count traffic if not set. FOLDER keeps what was
+# built and measured, and adds to what earlier runs left there.
 set -eu
 program=$(realpath "$1")
 rounds=${2:-3}
@@ -20,6 +21,7 @@ if [ -z "$folder" ]; then
 fi
 mkdir -p "$folder"
 folder=$(realpath "$folder")
+modes="native ${MODES:-translate count traffic}"
 valgrind_rounds=${VALGRIND_ROUNDS:-1}
 command -v valgrind >/dev/null || { echo "valgrind is not installed: without it"; valgrind_rounds=0; }
 export LC_ALL=C NUMERIC_TIME=1
@@ -183,13 +185,13 @@ all=
 for part in $parts; do all="$all $(cases_of "$part")"; done
 set -- $all
 [ $# -gt 0 ] || { echo "skipped: none of these programs is installed"; exit 0; }
-echo "$# programs, $rounds rounds of 4 runs and $valgrind_rounds under Valgrind: about $(($# * (12 * rounds + 25 * valgrind_rounds) / 60 + 1)) minutes"
+echo "$# programs, $rounds rounds of $(echo $modes | wc -w) runs and $valgrind_rounds under Valgrind: about $(($# * (3 * rounds * $(echo $modes | wc -w) + 25 * valgrind_rounds) / 60 + 1)) minutes"
 done=0
 for case in "$@"; do
     done=$((done + 1))
     echo "$done of $#: $case" >&2
     for round in $(seq "$rounds"); do
-        for mode in native translate count traffic; do measure "$case" long $mode; done
+        for mode in $modes; do measure "$case" long $mode; done
     done
     for round in $(seq "$valgrind_rounds"); do
         for mode in native none cachegrind; do measure "$case" short $mode; done
