@@ -128,6 +128,7 @@ static enum rl_status engine_options(const struct counting *c, const struct coun
     struct rle_options options;
     rle_options_default(&options);
     options.follow = !o->no_follow;
+    options.launch = o->launch_all;
     if (o->translate_only)
         options.mode = RLE_MODE_TRANSLATE;
     if (o->only && strlen(o->only) < sizeof options.only)

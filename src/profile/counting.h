@@ -30,7 +30,9 @@ struct counting_options {
      */
     const char *markers;
     enum rl_profile_traffic traffic;
-    bool launch_all; /**< by the launcher what could be preloaded too: from the first instruction */
+    /** Start by the launcher what could be preloaded too, and what it starts: from the first
+     * instruction. */
+    bool launch_all;
     bool translate_only; /**< nothing is counted: to know what translating costs */
     bool no_follow;      /**< programs started by exec run on uncounted */
     const char *only;    /**< traffic is followed in these regions; as in struct rl_tally_options */

@@ -2,7 +2,8 @@
 # Each command of a list, natively and under the counting engine: same output, same exit status, and counted to its
 # end.
 #   torture.sh ROOFLINE LIST [MODE [WORK]]
-# MODE as of `roofline count`: count (default), translate, traffic, full; launcher: count, started by the launcher.
+# MODE as of `roofline count`: count (default), translate, traffic, full; launcher: count, all programs started
+# by the launcher.
 # A line of LIST is a shell command; `#` begins a comment. Lines run in a directory of their own with the inputs made
 # below. A line is skipped if its first word is not installed; `[a b] command` names what is needed instead, `numpy`
 # and `partly` being special: a $PYTHON that has it; code is expected that the engine leaves uncounted.

@@ -19,6 +19,7 @@ static void what_is_formatted_is_parsed_back(void **state)
     in.jit_native = true;
     in.fsgsbase = false;
     in.real_calls = false;
+    in.launch = true;
     in.sample_seed = 4000000000u;
     in.channel = 9;
     strcpy(in.only, "solve, 100%\nC\xc3\xa9line*");
@@ -49,6 +50,7 @@ static void left_out_keys_keep_their_default(void **state)
     assert_true(options.follow);
     assert_true(options.fsgsbase);
     assert_true(options.real_calls);
+    assert_false(options.launch);
 }
 
 static void patterns_select_whole_names(void **state)

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "count/engine/engine.h"
 
@@ -27,11 +28,13 @@ static bool is_known_loader(const char *name, uint64_t bytes)
 static bool head_needs_launcher(const char *head, uint64_t n)
 {
     const Elf64_Ehdr *elf = (const Elf64_Ehdr *)head;
+    if (n > 2 && head[0] == '#' && head[1] == '!')
+        return rle_engine.options.launch; /* a script, whose interpreter it is about */
     if (n < sizeof(*elf) || elf->e_ident[EI_MAG0] != ELFMAG0 || elf->e_ident[EI_MAG1] != ELFMAG1 ||
         elf->e_ident[EI_CLASS] != ELFCLASS64 || elf->e_machine != EM_X86_64 ||
         elf->e_phentsize != sizeof(Elf64_Phdr) || elf->e_phoff > n ||
         elf->e_phnum * sizeof(Elf64_Phdr) > n - elf->e_phoff)
-        return false; /* a script, or what the kernel will refuse, or a strange one */
+        return false; /* what the kernel will refuse, or a strange one */
     const Elf64_Phdr *segment = (const Elf64_Phdr *)(head + elf->e_phoff);
     for (unsigned i = 0; i < elf->e_phnum; i++) {
         if (segment[i].p_type != PT_INTERP)
@@ -39,7 +42,8 @@ static bool head_needs_launcher(const char *head, uint64_t n)
         if (segment[i].p_offset > n || segment[i].p_filesz > n - segment[i].p_offset ||
             segment[i].p_filesz == 0 || head[segment[i].p_offset + segment[i].p_filesz - 1] != '\0')
             return false;
-        return !is_known_loader(head + segment[i].p_offset, segment[i].p_filesz);
+        return rle_engine.options.launch ||
+               !is_known_loader(head + segment[i].p_offset, segment[i].p_filesz);
     }
     return true;
 }
@@ -51,12 +55,14 @@ bool rle_needs_launcher(const char *path)
     long fd = rle_sys4(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
     if (rle_is_error(fd))
         return false;
+    /* What the kernel refuses the program would be refused to the launcher when it is too late. */
+    bool is_allowed = rle_sys3(SYS_faccessat, AT_FDCWD, (long)path, X_OK) == 0;
     long n = -EINVAL;
     if (!rle_sys3(SYS_fstat, fd, (long)&status, 0) && S_ISREG(status.st_mode) &&
         !(status.st_mode & (S_ISUID | S_ISGID)))
         n = rle_sys3(SYS_read, fd, (long)head, sizeof(head));
     rle_sys3(SYS_close, fd, 0, 0);
-    return n > 0 && head_needs_launcher(head, (uint64_t)n);
+    return is_allowed && n > 0 && head_needs_launcher(head, (uint64_t)n);
 }
 
 static long count_arguments(const char *const *argv, uint64_t *ret_n)
@@ -84,15 +90,32 @@ static void launcher_path(struct rle_text *text)
     rle_text_add(text, RLE_LAUNCHER);
 }
 
-/* To the launcher, the program's own file would be another one. */
+/* To the launcher, the program's own file would be another one, and it looks for a name without a
+ * slash as a shell does. */
 static const char *real_path(const char *path, char *buffer)
 {
-    static const char own[] = "/proc/self/exe";
-    char name[sizeof(own)];
-    if (rle_copy_guarded(name, path, sizeof(name)) || !rle_equal(name, own))
+    static const char own[] = "/proc/self/exe", here[] = "./";
+    enum { HERE_BYTES = sizeof(here) - 1 };
+    char *name = buffer + HERE_BYTES;
+    bool has_slash = false;
+    for (size_t i = 0; i < PATH_BYTES - HERE_BYTES; i++) {
+        if (rle_copy_guarded(name + i, path + i, 1))
+            return path;
+        has_slash = has_slash || name[i] == '/';
+        if (!name[i])
+            break;
+    }
+    if (!has_slash) {
+        rle_copy(buffer, here, HERE_BYTES);
+        return buffer;
+    }
+    if (!rle_equal(name, own))
         return path;
     long n = rle_sys3(SYS_readlink, (long)own, (long)buffer, PATH_BYTES - 1);
-    return n > 0 ? buffer : path; /* the mapping is zeroed: terminated */
+    if (n <= 0)
+        return path;
+    buffer[n] = '\0';
+    return buffer;
 }
 
 long rle_launch_for_exec(long *args, struct rle_launch *ret)

@@ -14,6 +14,7 @@ void rle_options_default(struct rle_options *options)
     options->jit_native = false;
     options->fsgsbase = true;
     options->real_calls = true;
+    options->launch = false;
     options->sample_seed = 1;
     options->reader = 0;
     options->channel = 0;
@@ -126,6 +127,8 @@ static bool read_pair(const char *text, struct rle_options *options)
         return read_flag(value, &options->fsgsbase);
     if ((value = after(text, "calls=")))
         return read_flag(value, &options->real_calls);
+    if ((value = after(text, "launch=")))
+        return read_flag(value, &options->launch);
     if ((value = after(text, "sample=")))
         return read_number(value, &options->sample_seed);
     if ((value = after(text, "reader=")))
@@ -202,6 +205,7 @@ size_t rle_options_format(const struct rle_options *options, char *text, size_t 
     put(&w, options->jit_native ? ",jit=native" : ",jit=count");
     put(&w, options->fsgsbase ? ",fsgsbase=1" : ",fsgsbase=0");
     put(&w, options->real_calls ? ",calls=1" : ",calls=0");
+    put(&w, options->launch ? ",launch=1" : ",launch=0");
     put(&w, ",sample=");
     put_number(&w, options->sample_seed);
     put(&w, ",reader=");

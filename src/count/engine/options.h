@@ -51,6 +51,10 @@ struct rle_options {
     /** Key `calls`: 0: calls and returns become jumps, as where there is a shadow stack; for tests.
      * Default 1: they are executed as such. */
     bool real_calls;
+    /** Key `launch`: 1: programs that are started by exec go through the launcher, so that they are
+     * counted from their first instruction. Default 0: only those that preloading does not reach.
+     */
+    bool launch;
     /** Key `sample`, for RLE_MODE_TRAFFIC: seed of the choice of sampled sets; default 1. */
     uint32_t sample_seed;
     /** Keys `reader` and `channel`, for the traffic modes: the process that reads the channel of

@@ -226,9 +226,26 @@ static void ignore_across_exec(const struct rle_thread *thread, bool undo)
     }
 }
 
+static void note_uncounted(const struct rle_thread *thread, const char *why)
+{
+    if (thread->shares_memory || rle_engine.options.mode == RLE_MODE_MIX)
+        return;
+    rle_lock(&rle_engine.lock);
+    rle_result_uncounted(RLE_UNCOUNTED_CHILD, why);
+    rle_unlock(&rle_engine.lock);
+}
+
+static long exec_uncounted(const struct rle_thread *thread, long nr, const long *args)
+{
+    note_uncounted(thread, "a program was started where the launcher cannot be");
+    return rle_program_syscall(nr, args);
+}
+
 long rle_sys_execve(struct rle_thread *thread, long nr, long *args)
 {
     unsigned env_arg = nr == SYS_execve ? 2 : 3;
+    long program_args[6];
+    rle_copy(program_args, args, sizeof(program_args));
     struct rle_environment environment = {0};
     struct rle_launch launch = {0};
     if (rle_engine.options.follow && !thread->traced) {
@@ -241,10 +258,8 @@ long rle_sys_execve(struct rle_thread *thread, long nr, long *args)
             return error;
         if (environment.pointers)
             args[env_arg] = (long)environment.pointers;
-    } else if (!thread->shares_memory && rle_engine.options.mode != RLE_MODE_MIX) {
-        rle_lock(&rle_engine.lock);
-        rle_result_uncounted(RLE_UNCOUNTED_CHILD, "a program was started that is not followed");
-        rle_unlock(&rle_engine.lock);
+    } else {
+        note_uncounted(thread, "a program was started that is not followed");
     }
     ignore_across_exec(thread, false);
     if (!thread->shares_memory) {
@@ -252,6 +267,8 @@ long rle_sys_execve(struct rle_thread *thread, long nr, long *args)
         rle_result_exec(false);
     }
     long result = rle_program_syscall(nr, args);
+    if (launch.memory) /* the program may be there where the launcher is not, as behind chroot */
+        result = exec_uncounted(thread, nr, program_args);
     if (!thread->shares_memory)
         rle_result_exec(true);
     ignore_across_exec(thread, true);
