@@ -237,8 +237,8 @@ struct tile_count {
 static struct tile_count count_row(const struct conv *v)
 {
     struct tile_count total = {0};
-    size_t lanes = v->kernels->lanes, mr = v->kernels->gemm_mr;
-    size_t vectors = (v->ow + lanes - 1) / lanes, wide = v->kernels->gemm_nr / lanes;
+    size_t lanes = v->kernels->lanes, mr = v->kernels->conv_mr;
+    size_t vectors = (v->ow + lanes - 1) / lanes, wide = v->kernels->conv_nr / lanes;
     const struct {
         size_t tiles, filters, wide;
     } kinds[] = {{v->kg / mr, mr, wide},

@@ -76,7 +76,8 @@ struct rl_kernels {
                       const void *value, const uint32_t *row, size_t n_rows, const void *x,
                       void *y);
 
-    /** Tiles of gemm_mr, then RL_CONV_FEW filters by gemm_nr outputs, then 1 by RL_CONV_WIDE
+    unsigned conv_mr, conv_nr; /**< register tile of conv_rows: filters and outputs */
+    /** Tiles of conv_mr, then RL_CONV_FEW filters by conv_nr outputs, then 1 by RL_CONV_WIDE
      * vectors; fewer vectors at the end of the row. A tile loads its inputs and its weights once a
      * tap; loads run less than a vector (times x_step) past the last output. */
     void (*conv_rows)(const struct rl_conv_row *rows);

@@ -5,4 +5,6 @@
 #define VEC_BYTES 16
 #define GEMM_MR   4
 #define GEMM_NV   2
+#define CONV_MR   4
+#define CONV_NV   2
 #include "workload/vector/table.inc"

@@ -5,4 +5,6 @@
 #define VEC_BYTES 32
 #define GEMM_MR   6
 #define GEMM_NV   2
+#define CONV_MR   6
+#define CONV_NV   2
 #include "workload/vector/table.inc"
