@@ -275,6 +275,15 @@ static void set_too_short(const struct rl_kernel *kernel, struct rl_placement *p
              call_s(kernel) * 1e9);
 }
 
+/* Records without thread counts are of one thread, unless they say otherwise. */
+static bool lacks_threads(const struct rl_kernel *kernel)
+{
+    bool lacks = false;
+    for (size_t i = 0; i < kernel->missing.n && !rl_known(kernel->threads); i++)
+        lacks |= !strcmp(kernel->missing.item[i].what, "threads");
+    return lacks;
+}
+
 /* The uncertainty of a sampled time falls with the root of the number of samples. */
 static void set_vague(struct rl_placement *place, double spread, double limit)
 {
@@ -382,7 +391,7 @@ enum rl_status rl_place(const struct rl_machine *machine, const struct rl_kernel
         place.roof_flop_per_s = flop.value / place.bound_time_s;
     if (has_flop && has_time)
         place.flop_per_s = flop.value / kernel->time_s.value;
-    if (has_time && place.bound_time_s > 0) {
+    if (has_time && place.bound_time_s > 0 && !lacks_threads(kernel)) {
         place.attained = place.bound_time_s / kernel->time_s.value;
         place.headroom = kernel->time_s.value / place.bound_time_s;
         for (unsigned i = 0; i < place.n_resource; i++)
@@ -401,6 +410,8 @@ enum rl_status rl_place(const struct rl_machine *machine, const struct rl_kernel
         set_too_short(kernel, &place);
     else if (!has_time)
         set_unknown(&place, "the time is not known");
+    else if (lacks_threads(kernel))
+        set_unknown(&place, "how many threads worked in it is not known");
     else if (!rl_known(flop) && kernel->n_ops == 0)
         set_unknown(&place, "the FLOP are not known");
     else

@@ -7,6 +7,7 @@
 #include "profile/images.h"
 #include "profile/place.h"
 #include "profile/profile.h"
+#include "profile/region_threads.h"
 #include "profile/totals.h"
 
 #include <fnmatch.h>
@@ -316,6 +317,7 @@ static enum rl_status set_region_time(const struct join *j, const char *name,
     double inside_s = 0;
     uint64_t calls = 0;
     uint64_t unended = 0;
+    enum rl_status status = RL_OK;
     double *wall = calloc(n + 1, sizeof *wall);
     if (!wall)
         return no_memory(err);
@@ -332,10 +334,11 @@ static enum rl_status set_region_time(const struct join *j, const char *name,
     if (calls && wall[0] > 0) {
         kernel->time_s =
             mean_of(wall, n, REGION_CALL_S * (double)calls / inside_s, RL_SOURCE_MEASURED);
-        kernel->threads = rl_value(inside_s / wall[0], RL_SOURCE_MEASURED, 0);
+        status = region_threads(first, name, wall[0], kernel, err);
         kernel->calls = rl_value((double)calls, RL_SOURCE_MEASURED, 0);
     }
     free(wall);
+    RL_TRY(status);
     if (unended)
         return rl_missing_add(&kernel->missing, "time",
                               "the region was begun without being ended; that time is not in it",

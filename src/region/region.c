@@ -47,6 +47,7 @@ struct thread_state {
 static int state = STATE_UNKNOWN;
 static uint32_t generation;
 static struct region_file *file;
+static uint32_t main_depth; /* regions that the main thread is in */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t key;
 static __thread struct thread_state *self __attribute__((tls_model("initial-exec")));
@@ -93,6 +94,7 @@ static void start(void)
         munmap(file, sizeof *file);
     file = directory && *directory ? make_file(directory) : NULL;
     generation++;
+    main_depth = 0;
     __atomic_store_n(&state, file ? STATE_ON : STATE_OFF, __ATOMIC_RELEASE);
 }
 
@@ -147,6 +149,7 @@ static uint32_t find_entry(const char *name)
         return REGION_MAX;
     }
     strncpy(file->entry[n].name, name, REGION_NAME_LEN - 1);
+    file->entry[n].stride = 1;
     __atomic_store_n(&file->head.n_entry, n + 1, __ATOMIC_RELEASE);
     return n;
 }
@@ -183,6 +186,45 @@ static struct region_slot *slot_of(struct thread_state *thread, uint32_t entry)
     return &file->slot[thread->slot_of_entry[entry] - 1];
 }
 
+static bool is_main(const struct thread_state *thread)
+{
+    return thread->tid == file->head.pid;
+}
+
+/* Of the region with most spans every other one goes. Only the main thread comes here. */
+static void thin_spans(void)
+{
+    uint32_t n_of[REGION_MAX] = {0};
+    uint32_t most = 0, kept = 0, seen = 0;
+    for (uint32_t i = 0; i < file->head.n_span; i++) {
+        uint32_t entry = file->span[i].entry;
+        if (++n_of[entry] > n_of[most])
+            most = entry;
+    }
+    for (uint32_t i = 0; i < file->head.n_span; i++) {
+        if (file->span[i].entry != most || seen++ % 2)
+            file->span[kept++] = file->span[i];
+    }
+    file->entry[most].stride *= 2;
+    file->head.n_span = kept;
+}
+
+static void keep_span(const struct region_slot *slot, uint64_t end_ns)
+{
+    if (slot->calls % file->entry[slot->entry].stride)
+        return;
+    if (file->head.n_span == REGION_SPAN_MAX)
+        thin_spans();
+    file->span[file->head.n_span] = (struct region_span){slot->begun_ns, end_ns, slot->entry, 0};
+    __atomic_store_n(&file->head.n_span, file->head.n_span + 1, __ATOMIC_RELEASE);
+}
+
+static void note_depth(const struct thread_state *thread)
+{
+    if (is_main(thread))
+        __atomic_store_n(&main_depth, thread->depth, __ATOMIC_RELAXED);
+}
+
 static void begin(const char *name)
 {
     struct thread_state *thread = this_thread();
@@ -195,6 +237,9 @@ static void begin(const char *name)
     *frame = (struct frame){slot, 0, 0};
     struct region_entry *entry = &file->entry[slot->entry];
     bool is_outermost = slot->depth++ == 0;
+    note_depth(thread);
+    if (thread->depth == 1 && !is_main(thread) && !__atomic_load_n(&main_depth, __ATOMIC_RELAXED))
+        slot->n_apart++;
     bool is_first = is_outermost && __atomic_fetch_add(&entry->n_active, 1, __ATOMIC_ACQ_REL) == 0;
     uint64_t t = now_ns();
     if (is_outermost)
@@ -216,6 +261,8 @@ static void end_frame(struct thread_state *thread, uint32_t at, uint64_t t)
         thread->stack[at - 1].nested_ns += took;
     if (--slot->depth == 0) {
         slot->time_ns += t - slot->begun_ns;
+        if (is_main(thread))
+            keep_span(slot, t);
         uint64_t since_ns = __atomic_load_n(&entry->since_ns, __ATOMIC_ACQUIRE);
         if (__atomic_fetch_sub(&entry->n_active, 1, __ATOMIC_ACQ_REL) == 1 && t > since_ns)
             __atomic_fetch_add(&entry->wall_ns, t - since_ns, __ATOMIC_RELAXED);
@@ -223,6 +270,7 @@ static void end_frame(struct thread_state *thread, uint32_t at, uint64_t t)
     thread->depth--;
     for (uint32_t i = at; i < thread->depth; i++)
         thread->stack[i] = thread->stack[i + 1];
+    note_depth(thread);
 }
 
 /* Ends the innermost open region of that name: regions may overlap instead of nesting. */

@@ -41,6 +41,48 @@ static enum rl_status add_walls(const struct region_file *file, uint32_t n, uint
     return RL_OK;
 }
 
+static enum rl_status add_spans(const struct region_file *file, uint32_t n_entry, size_t first_wall,
+                                uint64_t start_ns, struct rl_samples *samples, struct rl_error *err)
+{
+    uint32_t n = file->head.n_span < REGION_SPAN_MAX ? file->head.n_span : REGION_SPAN_MAX;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct region_span *from = &file->span[i];
+        if (from->entry >= n_entry || from->begin_ns < start_ns || from->end_ns <= from->begin_ns)
+            continue;
+        struct rl_sample_region_span *span =
+            rl_array_append(&samples->region_span, &samples->n_region_span, sizeof *span);
+        if (!span)
+            return rl_fail(err, RL_ENOMEM, "out of memory for regions");
+        span->wall = (uint32_t)first_wall + from->entry;
+        span->begin_ns = from->begin_ns - start_ns;
+        span->end_ns = from->end_ns - start_ns;
+    }
+    return RL_OK;
+}
+
+static enum rl_status add_slots(const struct region_file *file, uint32_t n_entry, uint32_t process,
+                                struct rl_samples *samples, struct rl_error *err)
+{
+    uint32_t n = file->head.n_slot < REGION_SLOT_MAX ? file->head.n_slot : REGION_SLOT_MAX;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct region_slot *slot = &file->slot[i];
+        if (slot->entry >= n_entry)
+            continue;
+        struct rl_sample_region *region =
+            rl_array_append(&samples->region, &samples->n_region, sizeof *region);
+        if (!region || !(region->name = copy_name(&file->entry[slot->entry])))
+            return rl_fail(err, RL_ENOMEM, "out of memory for regions");
+        region->process = process;
+        region->tid = slot->tid;
+        region->calls = slot->calls;
+        region->time_s = (double)slot->time_ns * 1e-9;
+        region->self_s = (double)slot->self_ns * 1e-9;
+        region->unended = slot->depth;
+        region->apart = slot->n_apart;
+    }
+    return RL_OK;
+}
+
 enum rl_status regions_read(const void *data, size_t n, uint64_t start_ns,
                             struct rl_samples *samples, struct rl_error *err)
 {
@@ -54,27 +96,14 @@ enum rl_status regions_read(const void *data, size_t n, uint64_t start_ns,
     if (is_sound(file)) {
         const struct region_head *head = &file->head;
         uint32_t n_entry = head->n_entry < REGION_MAX ? head->n_entry : REGION_MAX;
-        uint32_t n_slot = head->n_slot < REGION_SLOT_MAX ? head->n_slot : REGION_SLOT_MAX;
         double made_s = ((double)head->start_ns - (double)start_ns) * 1e-9;
         uint32_t process = find_process(samples, head->pid, made_s);
+        size_t first_wall = samples->n_region_wall;
         status = add_walls(file, n_entry, process, samples, err);
-        for (uint32_t i = 0; status == RL_OK && i < n_slot; i++) {
-            const struct region_slot *slot = &file->slot[i];
-            if (slot->entry >= n_entry)
-                continue;
-            struct rl_sample_region *region =
-                rl_array_append(&samples->region, &samples->n_region, sizeof *region);
-            if (!region || !(region->name = copy_name(&file->entry[slot->entry]))) {
-                status = rl_fail(err, RL_ENOMEM, "out of memory for regions");
-                break;
-            }
-            region->process = process;
-            region->tid = slot->tid;
-            region->calls = slot->calls;
-            region->time_s = (double)slot->time_ns * 1e-9;
-            region->self_s = (double)slot->self_ns * 1e-9;
-            region->unended = slot->depth;
-        }
+        if (status == RL_OK)
+            status = add_slots(file, n_entry, process, samples, err);
+        if (status == RL_OK)
+            status = add_spans(file, n_entry, first_wall, start_ns, samples, err);
     }
     free(file);
     return status;

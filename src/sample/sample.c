@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "sample/buildid.h"
 #include "sample/collect.h"
+#include "sample/concurrency.h"
 #include "sample/cost.h"
 #include "sample/now.h"
 #include "sample/perf.h"
@@ -76,6 +77,7 @@ void rl_samples_release(struct rl_samples *s)
     free(s->point);
     free(s->region);
     free(s->region_wall);
+    free(s->region_span);
     free(s->note);
     *s = (struct rl_samples){0};
 }
@@ -211,6 +213,7 @@ static enum rl_status conclude(struct run *run, struct rl_error *err)
     struct collector *collector = run->collector;
     run->collector = NULL;
     RL_TRY(collector_finish(collector, end_ns, err));
+    RL_TRY(concurrency_of_regions(s, err));
     return note_doubts(run, err);
 }
 

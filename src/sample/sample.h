@@ -109,7 +109,8 @@ struct rl_sample_bucket {
 struct rl_sample_point {
     uint32_t bucket; /**< index */
     uint32_t tick;   /**< time since start in units of rl_samples.tick_s */
-    uint32_t ticks;  /**< before it, that it stands for */
+    uint16_t ticks;  /**< before it, that it stands for; no more than 65535 */
+    uint16_t part;   /**< of a tick, in 65536ths, that it came later than `tick` */
 };
 
 /** A marked region in one thread. */
@@ -122,6 +123,7 @@ struct rl_sample_region {
     double self_s;    /**< without the regions nested in it */
     double cpu_s;     /**< unused by timing alone; 0 */
     uint64_t unended; /**< begun but never ended; their time is not in time_s */
+    uint64_t apart;   /**< of the calls, those begun in no other region, nor was the main thread */
 };
 
 /** Wall time of a region over all threads of one process: time with at least one thread in it. */
@@ -129,6 +131,16 @@ struct rl_sample_region_wall {
     char *name;
     uint32_t process;
     double wall_s;
+    /** Mean number of the process's threads at work while its main thread was in the region, not
+     * counting those that waited in an OpenMP runtime. 0: not known; may be < 1. */
+    double threads;
+    uint64_t n_samples; /**< that `threads` rests on */
+};
+
+/** One stay of a process's main thread in a region; of many, some. */
+struct rl_sample_region_span {
+    uint32_t wall;             /**< index */
+    uint64_t begin_ns, end_ns; /**< since the start of the run */
 };
 
 struct rl_samples {
@@ -166,6 +178,8 @@ struct rl_samples {
     size_t n_region;
     struct rl_sample_region_wall *region_wall;
     size_t n_region_wall;
+    struct rl_sample_region_span *region_span;
+    size_t n_region_span;
 
     char **note; /**< [n_note] sentences a reader must know */
     size_t n_note;

@@ -1,6 +1,7 @@
 #include "sample/timeline.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "sample/cover.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,6 +10,8 @@
 #define DEFAULT_MAX_POINTS ((size_t)24 << 20)
 /* Thinning drops whole frames of this many periods, so that what is kept stays dense. */
 #define FRAME_TICKS (TIMELINE_TICKS * 64)
+/* Of rl_sample_point.part. */
+#define TICK_PARTS ((uint64_t)1 << 16)
 
 struct timeline {
     struct rl_samples *out;
@@ -73,7 +76,12 @@ enum rl_status timeline_add(struct timeline *line, uint32_t bucket, uint64_t sin
         rl_array_append(&line->out->point, &line->out->n_point, sizeof *point);
     if (!point)
         return rl_fail(err, RL_ENOMEM, "out of memory for samples");
-    *point = (struct rl_sample_point){bucket, (uint32_t)tick, (uint32_t)span};
+    *point = (struct rl_sample_point){
+        .bucket = bucket,
+        .tick = (uint32_t)tick,
+        .ticks = span < UINT16_MAX ? (uint16_t)span : UINT16_MAX,
+        .part = (uint16_t)(since_start_ns % line->tick_ns * TICK_PARTS / line->tick_ns),
+    };
     return RL_OK;
 }
 
@@ -93,27 +101,6 @@ static bool is_sorted(const struct rl_samples *s)
     return true;
 }
 
-/* What of a group's last ticks, up to `end`, samples of any thread stand for. */
-struct cover {
-    uint64_t ticks; /**< bit i: the i-th tick before `end` */
-    uint32_t end;
-};
-
-enum { COVER_TICKS = 64 };
-
-/* Ticks that no other sample of the group stands for; of a sample longer than what is remembered,
- * its last part speaks for all. Points come in the order of their ends. */
-static double uncovered(struct cover *cover, const struct rl_sample_point *point)
-{
-    uint32_t later = point->tick - cover->end;
-    uint32_t n = point->ticks < COVER_TICKS ? point->ticks : COVER_TICKS;
-    uint64_t own = n < COVER_TICKS ? ((uint64_t)1 << n) - 1 : UINT64_MAX;
-    uint64_t before = later < COVER_TICKS ? cover->ticks << later : 0;
-    *cover = (struct cover){before | own, point->tick};
-    double added = __builtin_popcountll(own & ~before);
-    return n ? added * point->ticks / n : 0;
-}
-
 static void add_walls(const struct rl_samples *s, const uint32_t *group_of_bucket,
                       struct cover *cover, struct rl_sample_time *time)
 {
@@ -122,7 +109,7 @@ static void add_walls(const struct rl_samples *s, const uint32_t *group_of_bucke
         if (group == RL_SAMPLE_NO_GROUP)
             continue;
         time[group].threads += s->point[i].ticks;
-        time[group].wall_s += uncovered(&cover[group], &s->point[i]);
+        time[group].wall_s += cover_add(&cover[group], &s->point[i]);
     }
 }
 

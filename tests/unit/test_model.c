@@ -368,6 +368,22 @@ static void a_region_shorter_than_its_marks_is_not_placed(void **state)
     rl_machine_release(&m);
 }
 
+static void what_lacks_its_threads_has_a_rate_and_no_roof_to_be_compared_with(void **state)
+{
+    (void)state;
+    struct rl_machine m = test_machine();
+    struct rl_kernel k = kernel_with(1e9, "avx2", 1e9, 1);
+    k.threads = (struct rl_value){0};
+    assert_int_not_equal(place(&m, &k).verdict, RL_VERDICT_UNKNOWN);
+    assert_int_equal(rl_missing_add(&k.missing, "threads", "no sample", NULL), RL_OK);
+    struct rl_placement p = place(&m, &k);
+    assert_int_equal(p.verdict, RL_VERDICT_UNKNOWN);
+    assert_non_null(strstr(p.why, "threads"));
+    assert_true(p.attained == 0 && p.flop_per_s == 2e9);
+    rl_kernel_release(&k);
+    rl_machine_release(&m);
+}
+
 static void a_time_sampled_too_seldom_places_nothing(void **state)
 {
     (void)state;
@@ -428,6 +444,7 @@ int main(void)
         cmocka_unit_test(no_ratio_changes_when_work_and_time_scale_together),
         cmocka_unit_test(a_higher_ceiling_never_raises_the_share_attained),
         cmocka_unit_test(a_region_shorter_than_its_marks_is_not_placed),
+        cmocka_unit_test(what_lacks_its_threads_has_a_rate_and_no_roof_to_be_compared_with),
         cmocka_unit_test(a_time_sampled_too_seldom_places_nothing),
         cmocka_unit_test(what_was_counted_in_bursts_is_placed_by_intensity_alone),
     };

@@ -61,9 +61,9 @@ static struct rl_tally tally(void)
 static struct rl_sample_module modules[] = {{.path = (char *)PROGRAM}, {.path = (char *)OTHER}};
 static struct rl_sample_process process = {.pid = 1, .command = (char *)PROGRAM};
 static struct rl_sample_thread threads[] = {{.tid = 1}, {.tid = 2}};
-static struct rl_sample_region regions[] = {{(char *)"solve", 0, 1, 10, 0.5, 0.5, 0, 0},
-                                            {(char *)"solve", 0, 2, 10, 0.5, 0.5, 0, 0}};
-static struct rl_sample_region_wall walls[] = {{(char *)"solve", 0, 0.5}};
+static struct rl_sample_region regions[] = {{(char *)"solve", 0, 1, 10, 0.5, 0.5, 0, 0, 0},
+                                            {(char *)"solve", 0, 2, 10, 0.5, 0.5, 0, 0, 0}};
+static struct rl_sample_region_wall walls[] = {{(char *)"solve", 0, 0.5, 0, 0}};
 
 /* 400 samples in the inner loop by each of two threads at once, 100 beside it by the first alone,
  * 100 in a library that was not counted; 1 ms each. */
@@ -77,9 +77,9 @@ static struct rl_samples samples(void)
 {
     size_t n = 0;
     for (uint32_t i = 0; i < 600; i++) {
-        points[n++] = (struct rl_sample_point){i < 400 ? 0 : 2 + i % 2, i * 16, 16};
+        points[n++] = (struct rl_sample_point){i < 400 ? 0 : 2 + i % 2, i * 16, 16, 0};
         if (i < 400)
-            points[n++] = (struct rl_sample_point){1, i * 16 + 4, 16};
+            points[n++] = (struct rl_sample_point){1, i * 16 + 4, 16, 0};
     }
     return (struct rl_samples){
         .method = RL_SAMPLE_PERF,
@@ -309,6 +309,50 @@ static void a_region_takes_wall_time_over_threads(void **state)
     rl_profile_release(&p);
 }
 
+/* Opened by the main thread alone, 0.5 s. */
+static struct rl_profile join_of_main(double at_work, uint64_t n_samples)
+{
+    struct rl_sample_region region = {.name = (char *)"solve", .tid = 1, .calls = 1, .time_s = 0.5};
+    struct rl_sample_region_wall wall = {(char *)"solve", 0, 0.5, at_work, n_samples};
+    struct rl_samples s = samples();
+    struct rl_profile profile = {0};
+    struct rl_error err = {0};
+    struct rl_profile_inputs inputs = {&s, 1, NULL};
+    struct rl_profile_options options = {.regions = true};
+    s.region = &region;
+    s.region_wall = &wall;
+    s.n_region = 1;
+    if (rl_profile_join(&inputs, &options, &profile, &err) != RL_OK)
+        fail_msg("%s", err.text);
+    return profile;
+}
+
+static void a_region_of_the_main_thread_has_the_threads_that_worked_meanwhile(void **state)
+{
+    (void)state;
+    struct rl_profile p = join_of_main(1.9, 400);
+    const struct rl_kernel *k = find(&p, RL_KIND_REGION, "solve");
+    assert_non_null(k);
+    assert_true(fabs(k->threads.value - 1.9) < 1e-9 && k->threads.source == RL_SOURCE_SAMPLED);
+    assert_true(fabs(k->threads.spread - 1.96 / 20) < 1e-9);
+    rl_profile_release(&p);
+    /* It waited for half of the time, and still was in the region alone. */
+    p = join_of_main(0.5, 100);
+    k = find(&p, RL_KIND_REGION, "solve");
+    assert_true(k && k->threads.value == 1 && k->threads.source == RL_SOURCE_MEASURED);
+    rl_profile_release(&p);
+}
+
+static void a_region_that_no_sample_fell_into_has_no_threads(void **state)
+{
+    (void)state;
+    struct rl_profile p = join_of_main(0, 0);
+    const struct rl_kernel *k = find(&p, RL_KIND_REGION, "solve");
+    assert_true(k && !rl_known(k->threads));
+    assert_true(k->missing.n == 1 && !strcmp(k->missing.item[0].what, "threads"));
+    rl_profile_release(&p);
+}
+
 static void without_counts_functions_are_found_by_symbols(void **state)
 {
     (void)state;
@@ -380,6 +424,8 @@ int main(void)
         cmocka_unit_test(flop_of_a_job_without_its_main_program_are_unknown),
         cmocka_unit_test(a_function_without_time_or_work_has_no_row),
         cmocka_unit_test(a_region_takes_wall_time_over_threads),
+        cmocka_unit_test(a_region_of_the_main_thread_has_the_threads_that_worked_meanwhile),
+        cmocka_unit_test(a_region_that_no_sample_fell_into_has_no_threads),
         cmocka_unit_test(without_counts_functions_are_found_by_symbols),
         cmocka_unit_test(repeats_give_the_spread),
         cmocka_unit_test(times_of_an_earlier_run_go_to_the_kernels_of_that_name),
