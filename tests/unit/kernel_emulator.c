@@ -443,6 +443,8 @@ static void run_integer(const struct rule *rule, unsigned char *x, const unsigne
     }
 }
 
+enum { XMM_BYTES = 16 };
+
 static bool run_vector(const struct form *form, struct emu_image *image)
 {
     const struct rule *rule = rule_of(form->mnemonic);
@@ -455,6 +457,8 @@ static bool run_vector(const struct form *form, struct emu_image *image)
     const unsigned char *a = form->n == 3 ? image->v[number[1]] : x;
     const unsigned char *b = image->v[form->n == 3 ? number[2] : number[1]];
     unsigned total = rule->scalar ? type_bytes(rule->type) : vector_bytes(form);
+    if (rule->scalar && rule->kind != K_FMA && x != a) /* the rest is the first source's */
+        memcpy(x + total, a + total, XMM_BYTES - total);
     if (rule->type == T_F64 || rule->type == T_F32)
         run_float(rule, x, a, b, total / type_bytes(rule->type));
     else if (rule->type == T_F16)

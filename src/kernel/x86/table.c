@@ -26,7 +26,10 @@ _Static_assert(offsetof(struct rl_kernel_args, bytes) == 48, "macros.inc: ARG_BY
     K(p##_fma_c12_##w, P, "fma", width, isa, bits, 96 * (L), 48, "FLOP/s", "12 chains")            \
     K(p##_fmaadd_1_1_##w, P, "fma+add", width, isa, bits, 48 * (L), 32, "FLOP/s", "1:1")           \
     K(p##_fmaadd_2_1_##w, P, "fma+add", width, isa, bits, 80 * (L), 48, "FLOP/s", "2:1")           \
-    K(p##_fmaadd_4_2_##w, P, "fma+add", width, isa, bits, 80 * (L), 48, "FLOP/s", "4:2")
+    K(p##_fmaadd_4_2_##w, P, "fma+add", width, isa, bits, 80 * (L), 48, "FLOP/s", "4:2")           \
+    K(p##_fmaadd_free_##w, P, "fma+add", width, isa, bits, 72 * (L), 48, "FLOP/s",                 \
+      "1:1, 12 FMA chains")                                                                        \
+    K(p##_addmul_free_##w, P, "add+mul", width, isa, bits, 48 * (L), 48, "FLOP/s", "no chains")
 
 #define MANY(K, P, p, L)                                                                           \
     K(p##_fma_c24_avx512, P, "fma", "avx512", RL_ISA_AVX512, 512, 96 * (L), 48, "FLOP/s",          \
