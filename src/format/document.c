@@ -40,6 +40,16 @@ static bool is_blank(const char *text, size_t size)
     return true;
 }
 
+/* The parser names a flag of its own for what it was not told to let through. */
+static enum rl_status fail_parse(const char *file, const json_error_t *problem,
+                                 struct rl_error *err)
+{
+    enum json_error_code code = json_error_code(problem);
+    bool is_null = code == json_error_null_character || code == json_error_null_byte_in_key;
+    return rl_fail(err, RL_EDATA, "%s: line %d: no JSON: %s", file, problem->line,
+                   is_null ? "a text holds a NUL character" : problem->text);
+}
+
 enum rl_status load_document(const char *text, size_t size, const char *file, const char *schema,
                              json_t **ret_root, struct rl_error *err)
 {
@@ -48,7 +58,7 @@ enum rl_status load_document(const char *text, size_t size, const char *file, co
         return rl_fail(err, RL_EDATA, "%s: is empty", file);
     json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &problem);
     if (!root)
-        return rl_fail(err, RL_EDATA, "%s: line %d: no JSON: %s", file, problem.line, problem.text);
+        return fail_parse(file, &problem, err);
     enum rl_status status = check_schema(root, file, schema, err);
     if (status != RL_OK) {
         json_decref(root);
@@ -131,8 +141,7 @@ static enum rl_status parse_kind(const char *text, size_t size, const char *path
     const char *found = json_string_value(json_object_get(root, "schema"));
     enum rl_status status = RL_OK;
     if (!root)
-        status =
-            rl_fail(err, RL_EDATA, "%s: line %d: no JSON: %s", path, problem.line, problem.text);
+        status = fail_parse(path, &problem, err);
     else if (!find_kind(found, ret_kind))
         status = rl_fail(err, RL_EDATA, "%s: is no roofline record: its \"schema\" is %s%.60s",
                          path, found ? "" : "missing", found ? found : "");

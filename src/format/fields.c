@@ -36,15 +36,6 @@ json_t *number_json(double value)
     return json_real(value);
 }
 
-static enum rl_status read_number(const json_t *json, double *ret_value, const struct field *f,
-                                  const struct place *place, struct rl_error *err)
-{
-    if (!json_is_number(json))
-        return fail_at(place, f->key, "must be a number", err);
-    *ret_value = json_number_value(json);
-    return RL_OK;
-}
-
 static enum rl_status read_unsigned(const json_t *json, uint64_t max, uint64_t *ret_value,
                                     const struct field *f, const struct place *place,
                                     struct rl_error *err)
@@ -60,6 +51,20 @@ static enum rl_status read_unsigned(const json_t *json, uint64_t max, uint64_t *
 static bool is_conceivable(double x)
 {
     return x == 0 || (x > LEAST_VALUE && x < GREATEST_VALUE);
+}
+
+static enum rl_status read_number(const json_t *json, double *ret_value, const struct field *f,
+                                  const struct place *place, struct rl_error *err)
+{
+    double value = json_number_value(json);
+    if (!json_is_number(json))
+        return fail_at(place, f->key, "must be a number", err);
+    if (value < 0)
+        return fail_at(place, f->key, "must not be negative", err);
+    if (!is_conceivable(value))
+        return fail_at(place, f->key, "is beyond anything that could be measured", err);
+    *ret_value = value;
+    return RL_OK;
 }
 
 static enum rl_status read_value(const json_t *json, struct rl_value *ret_value,

@@ -24,9 +24,7 @@ static const char *const traffic_names[] = {"model", "full", "pmu", "none"};
 /* Counting is expected to take this much longer than running. */
 #define COUNTING_FACTOR 1.5
 
-/* Sampled more rarely than this, the reason is said. */
-#define USUAL_RATE_HZ 1999u
-#define RATE_LEN      160
+#define RATE_LEN 160
 
 /* A program that took this part of the CPU time is what a profile is named after. */
 #define MOST_OF_THE_WORK 0.9
@@ -346,7 +344,7 @@ static enum rl_status apply_counters(struct session *s, struct rl_error *err)
     return counters_apply(&counts, &use, &s->profile, err);
 }
 
-/* How often, at what cost to the program, and why no more often. */
+/* How often, at what cost to the program, and, if it was chosen here, why no more often. */
 static void describe_rate(const struct rl_samples *samples, char text[RATE_LEN])
 {
     double cost_s = samples->sample_cost_s;
@@ -355,9 +353,9 @@ static void describe_rate(const struct rl_samples *samples, char text[RATE_LEN])
     if (cost_s > 0)
         n += snprintf(text + n, RATE_LEN - (size_t)n, " at %.1f us each, %.1f %% of it",
                       1e6 * cost_s, 100 * cost_s * samples->rate_hz);
-    if (cost_s > 0 && samples->rate_hz < USUAL_RATE_HZ)
-        snprintf(text + n, RATE_LEN - (size_t)n, "; %u times would take %.1f %%", USUAL_RATE_HZ,
-                 100 * cost_s * USUAL_RATE_HZ);
+    if (cost_s > 0 && !samples->rate_was_asked && samples->rate_hz < RL_SAMPLE_USUAL_HZ)
+        snprintf(text + n, RATE_LEN - (size_t)n, "; %u times would take %.1f %%",
+                 RL_SAMPLE_USUAL_HZ, 100 * cost_s * RL_SAMPLE_USUAL_HZ);
 }
 
 enum rl_status profile_note_time(const struct rl_samples *first, size_t n_runs,

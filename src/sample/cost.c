@@ -1,6 +1,7 @@
 #include "sample/cost.h"
 
 #include "sample/now.h"
+#include "sample/sample.h"
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -14,7 +15,6 @@
 
 /* Few kernels need more, and fewer leave short runs without a verdict. */
 #define MOST_HZ    3989
-#define USUAL_HZ   1999
 #define LEAST_HZ   251
 #define PROBE_HZ   4000
 #define PROBE_NS   20000000u
@@ -99,7 +99,7 @@ double cost_measure(void)
 unsigned cost_rate_hz(double cost_s)
 {
     if (cost_s <= 0)
-        return USUAL_HZ;
+        return RL_SAMPLE_USUAL_HZ;
     double hz = COST_PART / cost_s;
     return hz > MOST_HZ ? MOST_HZ : hz < LEAST_HZ ? LEAST_HZ : (unsigned)hz;
 }

@@ -129,6 +129,7 @@ static void choose_rate(struct run *run, enum rl_sample_method method)
         rate_hz = method == RL_SAMPLE_TIMER ? TIMER_RATE_HZ : cost_rate_hz(cost_s);
     run->samples.method = method;
     run->samples.rate_hz = rate_hz;
+    run->samples.rate_was_asked = run->options->rate_hz != 0;
     run->samples.sample_cost_s = cost_s;
 }
 

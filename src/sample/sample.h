@@ -35,6 +35,9 @@ bool rl_sample_method_from_name(const char *name, enum rl_sample_method *ret_met
 enum rl_status rl_sample_probe(enum rl_sample_method method, const char *preload,
                                struct rl_error *err);
 
+/** Samples a second by `perf` where nothing is known of their cost. */
+#define RL_SAMPLE_USUAL_HZ 1999u
+
 struct rl_sample_options {
     enum rl_sample_method method;
     /** Samples a second of CPU time. 0: for timer 997, for perf what takes 2.5 % of the program's
@@ -146,6 +149,7 @@ struct rl_sample_region_span {
 struct rl_samples {
     enum rl_sample_method method; /**< what was really used; never RL_SAMPLE_AUTO */
     unsigned rate_hz;
+    bool rate_was_asked;  /**< else it was chosen by the cost */
     double sample_cost_s; /**< the program's time that a sample takes; 0: not measured */
     double elapsed_s;     /**< exec to end of the program */
     double user_s;        /**< of the program and the children it waited for */

@@ -1,0 +1,8 @@
+# So is one of a machine record, whatever it is: a rate, or the clock it was measured at.
+fixture=$CASES/../../fixture/report
+sed 's/"value": *\([0-9]\)/"value": -\1/' "$fixture/machine.json" >m.json
+roofline report -m m.json "$fixture/profile.json" || echo $?
+for key in per_cycle clock_hz; do
+    sed "s/\"unit\": \"FLOP.s\",/&\"$key\": -1,/" "$fixture/machine.json" >m.json
+    roofline report -m m.json "$fixture/profile.json" || echo $?
+done
