@@ -1,6 +1,7 @@
 /* The region library: runs inside the user's program, alone (libroofline-region) or within the
  * preloaded object. It is off, for good, unless the environment names a directory at first use. */
 #include "region/region.h"
+#include "region/counting.h"
 #include "region/mark.h"
 #include "region/wire.h"
 
@@ -15,7 +16,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define EXPORT      __attribute__((visibility("default")))
@@ -39,6 +39,7 @@ struct thread_state {
     uint32_t generation; /**< file its slots are in */
     int32_t tid;
     uint32_t depth;
+    struct region_thread_counting *counting; /**< NULL: nothing is counted */
     struct frame stack[STACK_DEPTH];
     struct cached cache[CACHE_SIZE];
     uint32_t slot_of_entry[REGION_MAX]; /**< index + 1; 0 none yet */
@@ -47,36 +48,32 @@ struct thread_state {
 static int state = STATE_UNKNOWN;
 static uint32_t generation;
 static struct region_file *file;
-static uint32_t main_depth; /* regions that the main thread is in */
+static uint32_t main_depth;         /* regions that the main thread is in */
+static struct region_count *counts; /**< [REGION_SLOT_MAX] in the file; NULL: none are wanted */
+static size_t file_size;
+static struct region_plan plan;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t key;
 static __thread struct thread_state *self __attribute__((tls_model("initial-exec")));
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* Room is taken at once: a full disk must show here and not as a signal in the program. */
-static struct region_file *make_file(const char *directory)
+static struct region_file *make_file(const char *directory, size_t size)
 {
     char path[4096];
     struct rlimit limit;
-    uint64_t start_ns = now_ns();
+    uint64_t start_ns = region_now_ns();
     int n = snprintf(path, sizeof path, "%s/" REGION_FILE_PREFIX "%d.%llu", directory,
                      (int)getpid(), (unsigned long long)start_ns);
     if (n < 0 || n >= (int)sizeof path)
         return NULL;
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < sizeof(struct region_file))
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < size)
         return NULL;
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return NULL;
     struct region_file *made = MAP_FAILED;
-    if (posix_fallocate(fd, 0, sizeof *made) == 0)
-        made = mmap(NULL, sizeof *made, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (posix_fallocate(fd, 0, (off_t)size) == 0)
+        made = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
     if (made == MAP_FAILED)
         return NULL;
@@ -91,8 +88,21 @@ static void start(void)
 {
     const char *directory = getenv(REGION_DIR_VARIABLE);
     if (file)
-        munmap(file, sizeof *file);
-    file = directory && *directory ? make_file(directory) : NULL;
+        munmap(file, file_size);
+    file = NULL;
+    counts = NULL;
+    if (directory && *directory) {
+        enum region_counting counting = region_plan_load(directory, &plan);
+        bool counted = counting == REGION_COUNTING_ON;
+        file_size = counted ? sizeof(struct region_counted_file) : sizeof(struct region_file);
+        file = make_file(directory, file_size);
+        if (file)
+            file->head.counting = counting;
+        if (file && counted) {
+            file->head.n_event = plan.n_event;
+            counts = ((struct region_counted_file *)file)->count;
+        }
+    }
     generation++;
     main_depth = 0;
     __atomic_store_n(&state, file ? STATE_ON : STATE_OFF, __ATOMIC_RELEASE);
@@ -106,6 +116,13 @@ static void after_fork(void)
         start();
 }
 
+static void forget_thread(void *thread)
+{
+    region_counting_free(((struct thread_state *)thread)->counting);
+    free(thread);
+    self = NULL;
+}
+
 static void first_use(void)
 {
     static bool is_set_up;
@@ -114,7 +131,7 @@ static void first_use(void)
         start();
         if (state == STATE_ON && !is_set_up) {
             is_set_up = true;
-            pthread_key_create(&key, free);
+            pthread_key_create(&key, forget_thread);
             pthread_atfork(NULL, NULL, after_fork);
         }
     }
@@ -129,11 +146,15 @@ static struct thread_state *this_thread(void)
         self = malloc(sizeof *self);
         if (!self)
             return NULL;
+        self->counting = NULL;
         pthread_setspecific(key, self);
     }
+    region_counting_free(self->counting);
     memset(self, 0, sizeof *self);
     self->generation = generation;
     self->tid = (int32_t)syscall(SYS_gettid);
+    if (counts)
+        self->counting = region_counting_new(&plan, &region_system_calls, STACK_DEPTH);
     return self;
 }
 
@@ -241,12 +262,14 @@ static void begin(const char *name)
     if (thread->depth == 1 && !is_main(thread) && !__atomic_load_n(&main_depth, __ATOMIC_RELAXED))
         slot->n_apart++;
     bool is_first = is_outermost && __atomic_fetch_add(&entry->n_active, 1, __ATOMIC_ACQ_REL) == 0;
-    uint64_t t = now_ns();
+    uint64_t t = region_now_ns();
     if (is_outermost)
         slot->begun_ns = t;
     if (is_first)
         __atomic_store_n(&entry->since_ns, t, __ATOMIC_RELEASE);
     frame->begun_ns = t;
+    if (is_outermost && thread->counting)
+        region_counting_begin(thread->counting, thread->depth - 1, t);
 }
 
 static void end_frame(struct thread_state *thread, uint32_t at, uint64_t t)
@@ -263,6 +286,8 @@ static void end_frame(struct thread_state *thread, uint32_t at, uint64_t t)
         slot->time_ns += t - slot->begun_ns;
         if (is_main(thread))
             keep_span(slot, t);
+        if (thread->counting)
+            region_counting_end(thread->counting, at, t, &counts[slot - file->slot]);
         uint64_t since_ns = __atomic_load_n(&entry->since_ns, __ATOMIC_ACQUIRE);
         if (__atomic_fetch_sub(&entry->n_active, 1, __ATOMIC_ACQ_REL) == 1 && t > since_ns)
             __atomic_fetch_add(&entry->wall_ns, t - since_ns, __ATOMIC_RELAXED);
@@ -271,12 +296,16 @@ static void end_frame(struct thread_state *thread, uint32_t at, uint64_t t)
     for (uint32_t i = at; i < thread->depth; i++)
         thread->stack[i] = thread->stack[i + 1];
     note_depth(thread);
+    if (thread->counting)
+        region_counting_close_gap(thread->counting, at, thread->depth);
 }
 
 /* Ends the innermost open region of that name: regions may overlap instead of nesting. */
 static void end(const char *name)
 {
-    uint64_t t = now_ns();
+    if (self && self->counting && self->generation == generation)
+        region_counting_read(self->counting);
+    uint64_t t = region_now_ns();
     struct thread_state *thread = this_thread();
     if (!thread)
         return;

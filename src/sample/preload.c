@@ -142,6 +142,11 @@ const char *const *preload_environment(const struct preload *p)
     return (const char *const *)p->env;
 }
 
+const char *preload_folder(const struct preload *p)
+{
+    return p->scratch.path;
+}
+
 void preload_free(struct preload *p)
 {
     if (!p)
@@ -319,6 +324,29 @@ static enum rl_status load_regions(int dir, const char *name, uint64_t start_ns,
         return RL_OK;
     enum rl_status status = regions_read(file.data, file.n, start_ns, samples, err);
     free(file.data);
+    return status;
+}
+
+enum rl_status preload_region_files(const struct preload *p, size_t most,
+                                    enum rl_status (*each)(void *context, const void *data,
+                                                           size_t n, struct rl_error *err),
+                                    void *context, struct rl_error *err)
+{
+    enum rl_status status = RL_OK;
+    int dir = open(p->scratch.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = dir >= 0 ? opendir(p->scratch.path) : NULL;
+    for (struct dirent *entry; folder && status == RL_OK && (entry = readdir(folder));) {
+        uint64_t number[2];
+        struct content file = {0};
+        if (parse_name(entry->d_name, REGION_FILE_PREFIX, 2, number) &&
+            read_file(dir, entry->d_name, most, &file))
+            status = each(context, file.data, file.n, err);
+        free(file.data);
+    }
+    if (folder)
+        closedir(folder);
+    if (dir >= 0)
+        close(dir);
     return status;
 }
 

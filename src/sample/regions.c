@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "region/wire.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,9 +18,24 @@ static uint32_t find_process(const struct rl_samples *s, int32_t pid, double mad
     return best;
 }
 
-static bool is_sound(const struct region_file *file)
+/* A program may be linked with a library of another time, whose file means something else. */
+static enum rl_status refuse(const struct region_head *head, struct rl_samples *samples,
+                             struct rl_error *err)
 {
-    return file->head.magic == REGION_MAGIC && file->head.version == REGION_VERSION;
+    char *text;
+    char **note;
+    if (asprintf(&text,
+                 "the regions of process %d are left out: its roofline-region library speaks "
+                 "version %u, where %u is needed; link it with the library of this installation",
+                 (int)head->pid, head->version, REGION_VERSION) < 0)
+        return rl_fail(err, RL_ENOMEM, "out of memory for regions");
+    note = rl_array_append(&samples->note, &samples->n_note, sizeof *note);
+    if (!note) {
+        free(text);
+        return rl_fail(err, RL_ENOMEM, "out of memory for regions");
+    }
+    *note = text;
+    return RL_OK;
 }
 
 static char *copy_name(const struct region_entry *entry)
@@ -86,25 +102,30 @@ static enum rl_status add_slots(const struct region_file *file, uint32_t n_entry
 enum rl_status regions_read(const void *data, size_t n, uint64_t start_ns,
                             struct rl_samples *samples, struct rl_error *err)
 {
+    struct region_head seen;
+    if (n < sizeof seen)
+        return RL_OK;
+    memcpy(&seen, data, sizeof seen);
+    if (seen.magic != REGION_MAGIC)
+        return RL_OK;
+    if (seen.version != REGION_VERSION)
+        return refuse(&seen, samples, err);
     if (n < sizeof(struct region_file))
         return RL_OK;
     struct region_file *file = malloc(sizeof *file);
     if (!file)
         return rl_fail(err, RL_ENOMEM, "out of memory for regions");
     memcpy(file, data, sizeof *file);
-    enum rl_status status = RL_OK;
-    if (is_sound(file)) {
-        const struct region_head *head = &file->head;
-        uint32_t n_entry = head->n_entry < REGION_MAX ? head->n_entry : REGION_MAX;
-        double made_s = ((double)head->start_ns - (double)start_ns) * 1e-9;
-        uint32_t process = find_process(samples, head->pid, made_s);
-        size_t first_wall = samples->n_region_wall;
-        status = add_walls(file, n_entry, process, samples, err);
-        if (status == RL_OK)
-            status = add_slots(file, n_entry, process, samples, err);
-        if (status == RL_OK)
-            status = add_spans(file, n_entry, first_wall, start_ns, samples, err);
-    }
+    const struct region_head *head = &file->head;
+    uint32_t n_entry = head->n_entry < REGION_MAX ? head->n_entry : REGION_MAX;
+    double made_s = ((double)head->start_ns - (double)start_ns) * 1e-9;
+    uint32_t process = find_process(samples, head->pid, made_s);
+    size_t first_wall = samples->n_region_wall;
+    enum rl_status status = add_walls(file, n_entry, process, samples, err);
+    if (status == RL_OK)
+        status = add_slots(file, n_entry, process, samples, err);
+    if (status == RL_OK)
+        status = add_spans(file, n_entry, first_wall, start_ns, samples, err);
     free(file);
     return status;
 }

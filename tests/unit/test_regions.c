@@ -165,6 +165,18 @@ static void a_file_of_anything_is_survived(void **state)
     free(data);
 }
 
+static void a_file_of_another_version_is_refused_by_name(void **state)
+{
+    (void)state;
+    struct region_head head = {.magic = REGION_MAGIC, .version = 1, .pid = 77};
+    struct rl_samples s = {0};
+    assert_int_equal(regions_read(&head, sizeof head, 0, &s, NULL), RL_OK);
+    assert_int_equal(s.n_region, 0);
+    assert_int_equal(s.n_note, 1);
+    assert_non_null(strstr(s.note[0], "the regions of process 77 are left out"));
+    rl_samples_release(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +189,7 @@ int main(void)
         cmocka_unit_test(a_forked_child_has_its_own),
         cmocka_unit_test(markers_of_other_tools_are_timed_and_passed_on),
         cmocka_unit_test(a_file_of_anything_is_survived),
+        cmocka_unit_test(a_file_of_another_version_is_refused_by_name),
     };
     return cmocka_run_group_tests(tests, run_shapes, release_shapes);
 }

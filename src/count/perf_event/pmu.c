@@ -22,6 +22,7 @@ struct rl_pmu {
     struct rl_pmu_counter *counter; /* the run in progress */
     unsigned pass;
     struct rl_pmu_readings readings;
+    struct rl_pmu_regions regions[2]; /* by scope */
 };
 
 struct rl_pmu_options rl_pmu_options_default(const struct rl_cpu *cpu)
@@ -60,6 +61,8 @@ void rl_pmu_free(struct rl_pmu *pmu)
         return;
     rl_pmu_counter_close(pmu->counter);
     rl_pmu_readings_release(&pmu->readings);
+    for (size_t i = 0; i < 2; i++)
+        rl_pmu_regions_release(&pmu->regions[i]);
     rl_pmu_plan_release(&pmu->plan);
     rl_pmu_table_release(&pmu->table);
     free(pmu);
@@ -235,6 +238,34 @@ void rl_pmu_counts(const struct rl_pmu *pmu, struct rl_pmu_counts *ret)
 const struct rl_pmu_readings *rl_pmu_readings(const struct rl_pmu *pmu)
 {
     return &pmu->readings;
+}
+
+enum rl_status rl_pmu_region_plan(const struct rl_pmu *pmu, unsigned pass, enum region_scope scope,
+                                  struct region_plan *ret, struct rl_error *err)
+{
+    if (pass >= pmu->plan.n_pass)
+        return rl_fail(err, RL_EINVAL, "there is no counter run %u", pass);
+    return rl_pmu_regions_encode(&pmu->plan.pass[pass], scope, ret, err);
+}
+
+enum rl_status rl_pmu_region_add(struct rl_pmu *pmu, const struct rl_pmu_region_file *file,
+                                 struct rl_error *err)
+{
+    if (file->pass >= pmu->plan.n_pass)
+        return rl_fail(err, RL_EINVAL, "there is no counter run %u", file->pass);
+    return rl_pmu_regions_add(file, &pmu->plan, &pmu->host, &pmu->regions[file->scope], err);
+}
+
+const struct rl_pmu_regions *rl_pmu_regions_counted(struct rl_pmu *pmu, enum region_scope scope)
+{
+    rl_pmu_regions_judge(&pmu->regions[scope]);
+    return &pmu->regions[scope];
+}
+
+void rl_pmu_region_counts(const struct rl_pmu *pmu, const struct rl_pmu_region *region,
+                          struct rl_pmu_counts *ret)
+{
+    rl_pmu_counts_compute(&region->readings, &pmu->trust, &pmu->plan, ret);
 }
 
 /* What a self-test holds for; less can be tested where memory controllers are refused. */

@@ -13,12 +13,15 @@
  *     rl_pmu_counts(pmu, &counts);                         // then rl_pmu_counts_fill and _note
  *
  * Counts are of the program with all threads and children, from its exec on, without the kernel.
- * Functions and regions are not told apart: that is the engine's work, and this is the check on it.
- * Not thread-safe. */
+ * Functions are not told apart: that is the engine's work, and this is the check on it. Marked
+ * regions are counted in runs of their own, without rl_pmu_start: two groups of the same events on
+ * one thread would share its counters. The program's region library follows a plan file
+ * (rl_pmu_region_plan) and leaves files that are added here. Not thread-safe. */
 #ifndef RL_COUNT_PERF_EVENT_PMU_H
 #define RL_COUNT_PERF_EVENT_PMU_H
 
 #include "count/perf_event/counts.h"
+#include "count/perf_event/regional.h"
 #include "count/perf_event/selftest.h"
 
 #include <stdio.h>
@@ -87,6 +90,22 @@ void rl_pmu_counts(const struct rl_pmu *pmu, struct rl_pmu_counts *ret);
 
 /** Raw readings, e.g. to keep by rl_pmu_readings_write. Valid until the next stop or free. */
 const struct rl_pmu_readings *rl_pmu_readings(const struct rl_pmu *pmu);
+
+/** What a program's region library is to count in a run of this pass.
+ * @return as rl_pmu_regions_encode. */
+enum rl_status rl_pmu_region_plan(const struct rl_pmu *pmu, unsigned pass, enum region_scope scope,
+                                  struct region_plan *ret, struct rl_error *err);
+
+/** A file that a process left in such a run. @return as rl_pmu_regions_add. */
+enum rl_status rl_pmu_region_add(struct rl_pmu *pmu, const struct rl_pmu_region_file *file,
+                                 struct rl_error *err);
+
+/** Regions counted in a scope, judged. Valid until the next file or free. */
+const struct rl_pmu_regions *rl_pmu_regions_counted(struct rl_pmu *pmu, enum region_scope scope);
+
+/** What the readings of a region amount to; its own `why` is the caller's to look at. */
+void rl_pmu_region_counts(const struct rl_pmu *pmu, const struct rl_pmu_region *region,
+                          struct rl_pmu_counts *ret);
 
 /** One line of `roofline doctor`. */
 struct rl_pmu_line {

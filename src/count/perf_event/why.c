@@ -57,6 +57,7 @@ static const struct row rows[RL_PMU_WHY_COUNT] = {
     [RL_PMU_GONE] = {"gone", "the program ended before it could be counted%D", ""},
     [RL_PMU_OTHER_KERNEL] = {"other-kernel", "the kernel is too old for this request%D", ""},
     [RL_PMU_NO_MEMORY] = {"no-memory", "the kernel has no memory for counters%D", ""},
+    [RL_PMU_UNREST] = {"unrest", "threads kept beginning while their counters were opened%D", ""},
     [RL_PMU_SYSTEM_REFUSED] = {"refused", "perf_event_open failed%D", ""},
     [RL_PMU_SHORT_READ] = {"short-read", "the kernel returned less than the counters asked for%D",
                            ""},
@@ -70,6 +71,11 @@ static const struct row rows[RL_PMU_WHY_COUNT] = {
     [RL_PMU_ZERO] = {"zero", "the counters read 0 throughout%D", ""},
     [RL_PMU_OTHER_CORE] = {"other-core", "part of the program ran on cores that cannot count it%D",
                            "keep the program on the performance cores: taskset -c"},
+    [RL_PMU_SHORT] = {"short", "the region is too short for them%D", "mark a longer part"},
+    [RL_PMU_OTHER_THREADS] = {"other-threads",
+                              "threads beside the first opened the region, whose work was not "
+                              "counted in this run%D",
+                              ""},
     [RL_PMU_UNTESTED] = {"untested", "no self-test has shown that it counts right here%D", ""},
     [RL_PMU_WRONG] = {"wrong", "the self-test failed%D", ""},
     [RL_PMU_BOUND] = {"bound", "a bound, not a count%D", ""},
@@ -136,6 +142,7 @@ enum rl_pmu_why rl_pmu_why_from_errno(int error, const struct rl_pmu_host *host,
         {ENODEV, RL_PMU_NO_DEVICE},   {EOPNOTSUPP, RL_PMU_NO_MODE}, {EBUSY, RL_PMU_BUSY},
         {EMFILE, RL_PMU_FILES},       {ENFILE, RL_PMU_FILES_ALL},   {ESRCH, RL_PMU_GONE},
         {E2BIG, RL_PMU_OTHER_KERNEL}, {ENOMEM, RL_PMU_NO_MEMORY},   {ENOSYS, RL_PMU_NO_CALL},
+        {EAGAIN, RL_PMU_UNREST},
     };
     if (error == EACCES)
         return is_system ? RL_PMU_SYSTEM_ONLY : RL_PMU_PARANOID;

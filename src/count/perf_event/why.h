@@ -34,6 +34,7 @@ enum rl_pmu_why {
     RL_PMU_GONE,           /**< ESRCH */
     RL_PMU_OTHER_KERNEL,   /**< E2BIG */
     RL_PMU_NO_MEMORY,      /**< ENOMEM */
+    RL_PMU_UNREST,         /**< EAGAIN, of regions: threads kept beginning meanwhile */
     RL_PMU_SYSTEM_REFUSED, /**< any other errno */
     /* What was read. */
     RL_PMU_SHORT_READ, /**< fewer bytes than the group has */
@@ -42,6 +43,9 @@ enum rl_pmu_why {
     RL_PMU_SHARED,     /**< on a counter for part of the time only */
     RL_PMU_ZERO,       /**< nothing at all was counted */
     RL_PMU_OTHER_CORE, /**< the program also ran on cores that cannot count it */
+    /* Of regions. */
+    RL_PMU_SHORT,         /**< reading the counters takes too much of its time */
+    RL_PMU_OTHER_THREADS, /**< opened by threads whose work was not counted */
     /* Trust. */
     RL_PMU_UNTESTED, /**< no self-test has shown that it counts right */
     RL_PMU_WRONG,    /**< the self-test has shown that it does not */
