@@ -1,6 +1,7 @@
 /* Hardware counters in a profile: they speak of the whole program, check the engine, and are never
  * mistaken for a kernel's. A stand-in for the kernel counts. */
 #include "../support/cmocka_all.h"
+#include "../support/pmu_stand_in.h"
 
 #include "base/file.h"
 #include "cli/counters.h"
@@ -9,7 +10,7 @@
 #include "profile/profile.h"
 
 #include <fcntl.h>
-#include <linux/perf_event.h>
+#include <ftw.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,70 +21,6 @@
 #include <unistd.h>
 
 #define ENGINE BINARY_DIR "/src/count/engine/libroofline-engine.so"
-#define EACH   UINT64_C(1000000)
-
-/* Every event of a program counts a million; one that runs away counts that at each reading. */
-static struct {
-    int n_events, n_read;
-    bool runs_away;
-} fake;
-
-static int fake_open(void *context, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd)
-{
-    (void)context, (void)attr, (void)pid, (void)cpu;
-    fake.n_events = group_fd < 0 ? 1 : fake.n_events + 1;
-    return open("/dev/null", O_RDONLY | O_CLOEXEC);
-}
-
-static ssize_t fake_read(void *context, int fd, void *buffer, size_t size)
-{
-    uint64_t *out = buffer;
-    (void)context, (void)fd;
-    out[0] = (uint64_t)fake.n_events;
-    out[1] = out[2] = 1000 + (uint64_t)fake.n_read++;
-    for (size_t i = 3; i < size / sizeof *out; i++)
-        out[i] = EACH * (fake.runs_away ? (uint64_t)fake.n_read : 1);
-    return (ssize_t)size;
-}
-
-static const struct rl_pmu_calls calls = {.open = fake_open, .read = fake_read};
-
-/* By name; what it can run is what this processor can. */
-static struct rl_cpu skylake;
-
-static struct rl_pmu_options how(void)
-{
-    struct rl_pmu_options options = rl_pmu_options_default(&skylake);
-    assert_int_equal(rl_cpu_detect(NULL, &skylake, NULL), RL_OK);
-    strcpy(skylake.vendor, "GenuineIntel");
-    skylake.family = 6;
-    skylake.model = 0x9e;
-    skylake.stepping = 9;
-    skylake.features = 0; /* what this processor offers does not belong to that name */
-    options.root = SOURCE_DIR "/tests/fixture/machine/skylake-client";
-    options.calls = &calls;
-    options.plan.wants_system = false;
-    return options;
-}
-
-/* All metrics believed. */
-static struct rl_pmu *believed(void)
-{
-    struct rl_pmu *pmu;
-    struct rl_pmu_options options = how();
-    char *text = NULL;
-    size_t size = 0;
-    memset(&fake, 0, sizeof fake);
-    assert_int_equal(rl_pmu_new(&options, &pmu, NULL), RL_OK);
-    FILE *stream = open_memstream(&text, &size);
-    assert_int_equal(rl_pmu_self_test_save(pmu, stream, NULL), RL_OK);
-    for (size_t m = 0; m < RL_PMU_METRICS; m++)
-        fprintf(stream, "verdict\t0\t%s\tfine\t0x1p+0\n", rl_pmu_metric[m].name);
-    fclose(stream);
-    assert_int_equal(rl_pmu_self_test_load(pmu, text, NULL), RL_OK);
-    free(text);
-    return pmu;
-}
 
 static struct rl_profile profile_of(const struct rl_profile_options *options,
                                     const char *const *argv)
@@ -108,29 +45,11 @@ static const struct rl_kernel *program_of(const struct rl_profile *profile)
     return NULL;
 }
 
-static bool has_note(const struct rl_profile *profile, const char *part)
-{
-    for (size_t i = 0; i < profile->n_note; i++) {
-        if (strstr(profile->note[i], part))
-            return true;
-    }
-    return false;
-}
-
-static const char *why_missing(const struct rl_missing_list *list, const char *what)
-{
-    for (size_t i = 0; i < list->n; i++) {
-        if (!strcmp(list->item[i].what, what))
-            return list->item[i].why;
-    }
-    return NULL;
-}
-
 /* fp64: 1, 2 and 4 lanes, a million each: 7e6; fp32: 1, 4 and 8 lanes: 13e6. */
 static void counters_alone_give_the_program_its_operations(void **state)
 {
     (void)state;
-    struct rl_pmu *pmu = believed();
+    struct rl_pmu *pmu = pmu_stand_in_believed();
     struct rl_profile_options options = {
         .count = RL_COUNT_PMU, .sampling = RL_SAMPLE_NONE, .counters = pmu, .functions = true};
     struct rl_profile profile = profile_of(&options, runs_true);
@@ -140,7 +59,7 @@ static void counters_alone_give_the_program_its_operations(void **state)
     assert_int_equal(rl_pmu_readings(pmu)->n_reading, rl_pmu_passes(pmu));
     assert_true(rl_pmu_passes(pmu) > 1);
     assert_true(rl_known(profile.elapsed_s));
-    assert_true(has_note(&profile, "hardware counters of"));
+    assert_true(profile_has_note(&profile, "hardware counters of"));
     rl_profile_release(&profile);
     rl_pmu_free(pmu);
 }
@@ -148,7 +67,7 @@ static void counters_alone_give_the_program_its_operations(void **state)
 static void one_pass_is_one_run(void **state)
 {
     (void)state;
-    struct rl_pmu *pmu = believed();
+    struct rl_pmu *pmu = pmu_stand_in_believed();
     const char *const argv[] = {"sh", "-c", "exit 3", NULL};
     struct rl_profile_options options = {
         .count = RL_COUNT_PMU, .single_pass = true, .counters = pmu, .functions = true};
@@ -156,7 +75,7 @@ static void one_pass_is_one_run(void **state)
     assert_int_equal(rl_pmu_readings(pmu)->n_reading, 1);
     assert_int_equal(profile.exit_status, 3);
     assert_true(rl_known(profile.elapsed_s));
-    assert_true(has_note(&profile, "time is from the run under hardware counters"));
+    assert_true(profile_has_note(&profile, "time is from the run under hardware counters"));
     rl_profile_release(&profile);
     rl_pmu_free(pmu);
 }
@@ -165,7 +84,7 @@ static void one_pass_is_one_run(void **state)
 static void where_the_engine_does_not_work_counters_count_all_they_can(void **state)
 {
     (void)state;
-    struct rl_pmu *pmu = believed();
+    struct rl_pmu *pmu = pmu_stand_in_believed();
     struct rl_profile_options options = {
         .sampling = RL_SAMPLE_NONE, .counters = pmu, .functions = true};
     struct rl_profile profile = profile_of(&options, runs_true);
@@ -183,7 +102,7 @@ static void beside_the_engine_counters_take_one_run_more(void **state)
     (void)state;
     if (access(ENGINE, R_OK) != 0)
         skip();
-    struct rl_pmu *pmu = believed();
+    struct rl_pmu *pmu = pmu_stand_in_believed();
     struct rl_profile_options options = {.traffic = RL_TRAFFIC_NONE,
                                          .sampling = RL_SAMPLE_NONE,
                                          .engine = ENGINE,
@@ -192,7 +111,7 @@ static void beside_the_engine_counters_take_one_run_more(void **state)
     struct rl_profile profile = profile_of(&options, runs_true);
     assert_int_equal(rl_pmu_readings(pmu)->n_reading, 1);
     assert_true(program_of(&profile)->n_ops > 0);
-    assert_true(has_note(&profile, "fp64 FLOP of the program disagree"));
+    assert_true(profile_has_note(&profile, "fp64 FLOP of the program disagree"));
     rl_profile_release(&profile);
     rl_pmu_free(pmu);
 }
@@ -201,7 +120,7 @@ static void beside_the_engine_counters_take_one_run_more(void **state)
 static void what_is_switched_off_is_not_shown(void **state)
 {
     (void)state;
-    struct rl_pmu *pmu = believed();
+    struct rl_pmu *pmu = pmu_stand_in_believed();
     struct rl_profile_options options = {.count = RL_COUNT_PMU,
                                          .traffic = RL_TRAFFIC_NONE,
                                          .sampling = RL_SAMPLE_NONE,
@@ -211,7 +130,7 @@ static void what_is_switched_off_is_not_shown(void **state)
     assert_string_equal(why_missing(&profile.missing, "bytes"), "traffic was switched off");
     rl_profile_release(&profile);
     rl_pmu_free(pmu);
-    pmu = believed();
+    pmu = pmu_stand_in_believed();
     options.counters = pmu;
     options.count = RL_COUNT_NONE;
     options.traffic = RL_TRAFFIC_PMU;
@@ -236,7 +155,7 @@ static void without_counters_nothing_is_run_for_them(void **state)
     options.traffic = RL_TRAFFIC_PMU;
     assert_int_equal(rl_profile_run(argv, NULL, &options, &profile, &err), RL_EUNAVAIL);
     options.single_pass = true;
-    struct rl_pmu *pmu = believed();
+    struct rl_pmu *pmu = pmu_stand_in_believed();
     options.counters = pmu;
     assert_int_equal(rl_profile_run(argv, NULL, &options, &profile, &err), RL_EINVAL);
     rl_pmu_free(pmu);
@@ -293,7 +212,7 @@ static bool disagrees(double own, double counted)
     counts.flop = measured(counted);
     assert_int_equal(counters_apply(&counts, &all, &profile, NULL), RL_OK);
     assert_true(rl_kernel_flop(program_of(&profile)).value == own);
-    bool found = has_note(&profile, "fp64 FLOP of the program disagree");
+    bool found = profile_has_note(&profile, "fp64 FLOP of the program disagree");
     rl_profile_release(&profile);
     return found;
 }
@@ -327,8 +246,9 @@ static void measured_traffic_replaces_the_programs_and_no_functions(void **state
     l2 = rl_kernel_find_traffic(&profile.kernel[1], "L2");
     assert_true(l2->bytes.value == 30e6);
     assert_int_equal(l2->bytes.source, RL_SOURCE_SIMULATED);
-    assert_true(has_note(&profile, "L2 bytes of the program disagree: 3e+07 simulated, 4e+07 by "
-                                   "hardware counters, 25 % apart"));
+    assert_true(profile_has_note(&profile,
+                                 "L2 bytes of the program disagree: 3e+07 simulated, 4e+07 by "
+                                 "hardware counters, 25 % apart"));
     assert_null(why_missing(&profile.kernel[0].missing, "bytes.DRAM"));
     assert_non_null(why_missing(&profile.kernel[0].missing, "bytes.L3"));
     rl_profile_release(&profile);
@@ -343,7 +263,7 @@ static void what_everybody_moved_is_no_better_than_a_simulation(void **state)
     assert_int_equal(counters_apply(&counts, &all, &profile, NULL), RL_OK);
     const struct rl_traffic *dram = rl_kernel_find_traffic(&profile.kernel[0], "DRAM");
     assert_true(dram->bytes.value == 5e6);
-    assert_true(has_note(&profile, "DRAM bytes of the program disagree"));
+    assert_true(profile_has_note(&profile, "DRAM bytes of the program disagree"));
     rl_profile_release(&profile);
 }
 
@@ -355,7 +275,7 @@ static void fills_are_compared_where_write_backs_cannot_be_counted(void **state)
     counts.level[RL_PMU_LEVEL_L2].fill = measured(40e6);
     assert_int_equal(counters_apply(&counts, &all, &profile, NULL), RL_OK);
     assert_true(rl_kernel_find_traffic(&profile.kernel[0], "L2")->bytes.value == 30e6);
-    assert_true(has_note(&profile, "L2 bytes towards the core of the program disagree"));
+    assert_true(profile_has_note(&profile, "L2 bytes towards the core of the program disagree"));
     rl_profile_release(&profile);
 }
 
@@ -372,8 +292,31 @@ static void kernels_say_that_counters_do_not_know_them(void **state)
     assert_int_equal(counters_apply(&counts, &only, &profile, NULL), RL_OK);
     assert_true(rl_kernel_flop(&profile.kernel[0]).value == 7e6);
     assert_false(rl_known(rl_kernel_flop(&profile.kernel[1])));
-    assert_non_null(strstr(why_missing(&profile.kernel[1].missing, "flop"), "as a whole only"));
+    assert_non_null(strstr(why_missing(&profile.kernel[1].missing, "flop"),
+                           "as a whole only"));
     rl_profile_release(&profile);
+}
+
+/* Where records are kept in a test, which may fail anywhere. */
+static char folder[64];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    strcpy(folder, "/tmp/roofline-counters-XXXXXX");
+    return mkdtemp(folder) && setenv("XDG_DATA_HOME", folder, 1) == 0 ? 0 : -1;
+}
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *at)
+{
+    (void)info, (void)kind, (void)at;
+    return remove(path);
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 /* Somebody who measures, and when done leaves `text` at `path`. */
@@ -399,55 +342,43 @@ static pid_t measure_elsewhere(const char *path, const char *text)
 static void a_self_test_waits_and_takes_what_another_has_found(void **state)
 {
     (void)state;
-    char folder[] = "/tmp/roofline-counters-XXXXXX";
     char path[128];
     char *text;
     int status = 0;
     struct rl_counters counters;
     struct rl_error err = {0};
-    struct rl_pmu_options options = how();
+    struct rl_pmu_options options = pmu_stand_in_options();
     char key[] = "this-machine";
     const struct rl_machine machine = {.key = key};
-    assert_non_null(mkdtemp(folder));
-    setenv("XDG_DATA_HOME", folder, 1);
-    memset(&fake, 0, sizeof fake);
-    fake.runs_away = true;
+    pmu_stand_in = (struct pmu_stand_in){0};
+    pmu_stand_in.runs_away = true;
     snprintf(path, sizeof path, "%s/roofline/%s.counters", folder, key);
     assert_int_equal(rl_counters_open(&options, &counters, &err), RL_OK);
     assert_int_equal(rl_counters_test(&counters, &machine, false, &err), RL_OK);
     assert_int_equal(rl_file_read(path, 1 << 20, &text, NULL, &err), RL_OK);
     unlink(path);
-    int n_read = fake.n_read;
+    int n_read = pmu_stand_in.n_read;
     pid_t other = measure_elsewhere(path, text);
     assert_int_equal(rl_counters_test(&counters, &machine, false, &err), RL_OK);
-    assert_int_equal(fake.n_read, n_read);
+    assert_int_equal(pmu_stand_in.n_read, n_read);
     assert_int_equal(waitpid(other, &status, 0), other);
     assert_int_equal(status, 0);
     free(text);
     rl_counters_close(&counters);
-    unlink(path);
-    snprintf(path, sizeof path, "%s/roofline/measure.lock", folder);
-    unlink(path);
-    snprintf(path, sizeof path, "%s/roofline", folder);
-    rmdir(path);
-    rmdir(folder);
 }
 
 /* Counters that show anything fail the self-test; that is kept, and not tried again. */
 static void a_self_test_is_run_once_and_kept(void **state)
 {
     (void)state;
-    char folder[] = "/tmp/roofline-counters-XXXXXX";
     char path[128];
     struct rl_counters counters;
     struct rl_error err = {0};
-    struct rl_pmu_options options = how();
+    struct rl_pmu_options options = pmu_stand_in_options();
     char key[] = "this-machine";
     const struct rl_machine machine = {.key = key};
-    assert_non_null(mkdtemp(folder));
-    setenv("XDG_DATA_HOME", folder, 1);
-    memset(&fake, 0, sizeof fake);
-    fake.runs_away = true;
+    pmu_stand_in = (struct pmu_stand_in){0};
+    pmu_stand_in.runs_away = true;
     assert_int_equal(rl_counters_open(&options, &counters, &err), RL_OK);
     assert_int_equal(rl_counters_test(&counters, &machine, false, &err), RL_OK);
     assert_int_equal(rl_pmu_check(counters.pmu, RL_PMU_FLOP, &err), RL_EUNAVAIL);
@@ -455,27 +386,21 @@ static void a_self_test_is_run_once_and_kept(void **state)
     snprintf(path, sizeof path, "%s/roofline/%s.counters", folder, key);
     assert_int_equal(access(path, R_OK), 0);
     assert_int_equal(rl_counters_open(&options, &counters, &err), RL_OK);
-    int n_read = fake.n_read;
+    int n_read = pmu_stand_in.n_read;
     assert_int_equal(rl_counters_test(&counters, &machine, false, &err), RL_OK);
-    assert_int_equal(fake.n_read, n_read);
+    assert_int_equal(pmu_stand_in.n_read, n_read);
     assert_int_equal(rl_pmu_check(counters.pmu, RL_PMU_FLOP, &err), RL_EUNAVAIL);
     assert_non_null(strstr(err.text, "failed their self-test"));
     /* Asked for, or with a failure of more than a day ago, it is done again. */
     assert_int_equal(rl_counters_test(&counters, &machine, true, &err), RL_OK);
-    assert_true(fake.n_read > n_read);
-    n_read = fake.n_read;
+    assert_true(pmu_stand_in.n_read > n_read);
+    n_read = pmu_stand_in.n_read;
     const struct timespec old[2] = {{.tv_sec = time(NULL) - 25 * 3600},
                                     {.tv_sec = time(NULL) - 25 * 3600}};
     assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
     assert_int_equal(rl_counters_test(&counters, &machine, false, &err), RL_OK);
-    assert_true(fake.n_read > n_read);
+    assert_true(pmu_stand_in.n_read > n_read);
     rl_counters_close(&counters);
-    unlink(path);
-    snprintf(path, sizeof path, "%s/roofline/measure.lock", folder);
-    unlink(path);
-    snprintf(path, sizeof path, "%s/roofline", folder);
-    rmdir(path);
-    rmdir(folder);
 }
 
 int main(void)
@@ -494,8 +419,10 @@ int main(void)
         cmocka_unit_test(what_everybody_moved_is_no_better_than_a_simulation),
         cmocka_unit_test(fills_are_compared_where_write_backs_cannot_be_counted),
         cmocka_unit_test(kernels_say_that_counters_do_not_know_them),
-        cmocka_unit_test(a_self_test_is_run_once_and_kept),
-        cmocka_unit_test(a_self_test_waits_and_takes_what_another_has_found),
+        cmocka_unit_test_setup_teardown(a_self_test_is_run_once_and_kept, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(a_self_test_waits_and_takes_what_another_has_found,
+                                        make_folder, remove_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
