@@ -180,17 +180,20 @@ static enum rl_status check(const struct rl_counters *counters,
 
 static void say(const struct rl_profile_options *options, unsigned n_passes)
 {
+    const char *regions =
+        options->regions && !options->single_pass ? ", and marked regions in as many" : "";
+    unsigned n = options->single_pass ? 1 : n_passes;
     if (options->count == RL_COUNT_PMU)
-        rl_say("hardware counters count the program in %u run%s, all of it together: functions "
+        rl_say("hardware counters count the program in %u run%s, all of it together%s: functions "
                "are told apart by --count engine only",
-               options->single_pass ? 1 : n_passes,
-               n_passes == 1 || options->single_pass ? "" : "s");
+               n, n == 1 ? "" : "s", regions);
     else if (options->traffic == RL_TRAFFIC_PMU)
-        rl_say("traffic of the program is counted by hardware counters in %u further run%s",
-               n_passes, n_passes == 1 ? "" : "s");
+        rl_say("traffic of the program is counted by hardware counters in %u further run%s%s",
+               n_passes, n_passes == 1 ? "" : "s", regions);
     else
         rl_say("the engine counts functions; hardware counters count the program as a whole in "
-               "one further run");
+               "one further run%s",
+               regions);
 }
 
 enum rl_status rl_counters_for(const struct rl_profile_options *options,

@@ -1,5 +1,6 @@
 /* Runs of the program under hardware counters. Their counts are of the program as a whole: they
- * become its values or a check on them, never those of a function, loop or region. */
+ * become its values or a check on them, never those of a function or loop. Regions are counted in
+ * runs of their own (region_counters). */
 #ifndef RL_PROFILE_COUNTERS_H
 #define RL_PROFILE_COUNTERS_H
 
@@ -32,7 +33,7 @@ enum rl_status counters_run(const char *const *argv, const char *const *envp,
 struct counters_use {
     bool flop;
     bool bytes;
-    bool is_only; /**< nothing else counted: kernels learn why they have no counts */
+    bool is_only; /**< nothing else counted: functions and loops learn why they have no counts */
 };
 
 /**
@@ -42,6 +43,13 @@ struct counters_use {
  */
 enum rl_status counters_apply(const struct rl_pmu_counts *counts, const struct counters_use *use,
                               struct rl_profile *profile, struct rl_error *err);
+
+/** The same for one kernel, without telling the others.
+ * @param whose  the kernel's name in notes: "the program", "region solve". */
+enum rl_status counters_apply_kernel(const struct rl_pmu_counts *counts,
+                                     const struct counters_use *use, const char *whose,
+                                     struct rl_kernel *kernel, struct rl_profile *profile,
+                                     struct rl_error *err);
 
 /** Events that the user named, counted: parameters "event.NAME" of the program, and a note for
  * each; gaps where there is no value. */

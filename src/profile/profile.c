@@ -8,6 +8,7 @@
 #include "profile/counting.h"
 #include "profile/images.h"
 #include "profile/profile_internal.h"
+#include "profile/region_counters.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -75,6 +76,7 @@ struct session {
     bool has_counting;
     struct counters_end counters; /**< the last run under hardware counters */
     unsigned n_counters;          /**< such runs that were done, all of them or none */
+    unsigned n_region_runs;       /**< further ones for its regions, likewise */
     struct rl_tally tally;
     bool has_tally;
     struct rl_profile profile;
@@ -309,6 +311,46 @@ static enum rl_status run_counters(struct session *s, struct rl_error *err)
     return RL_OK;
 }
 
+static enum rl_status run_regions(struct session *s, enum region_scope scope, unsigned n,
+                                  struct rl_error *err)
+{
+    struct counters_options how = {
+        .pmu = s->options->counters, .discard_output = true, .progress = on_progress, .context = s};
+    for (; how.pass < n && !s->counters.interrupted_by; how.pass++) {
+        snprintf(s->pass, sizeof s->pass, "regions under hardware counters, run %u of %u",
+                 how.pass + 1, n);
+        rewind_input(s);
+        enum rl_status status =
+            region_counters_run(s->argv, s->envp, &how, scope, s->options->preload,
+                                s->options->scratch_dir, &s->counters, err);
+        if (status == RL_ENODATA)
+            continue; /* memory controllers know no regions */
+        RL_TRY(status);
+        s->n_region_runs++;
+        RL_TRY(agree_check_end(s->samples[0].wait_status, s->counters.wait_status, s->pass,
+                               &s->profile, err));
+    }
+    return RL_OK;
+}
+
+/* Who opens which region is known from the timed run; without one there is none of these. */
+static enum rl_status run_region_counters(struct session *s, struct rl_error *err)
+{
+    unsigned n = s->n_counters;
+    if (!n || !s->n_samples || !uses_regions(s))
+        return RL_OK;
+    struct region_scopes scopes = region_scopes_of(&s->samples[0]);
+    s->is_silent = true;
+    s->expected_s = s->samples[0].elapsed_s;
+    if (scopes.process)
+        RL_TRY(run_regions(s, REGION_SCOPE_PROCESS, n, err));
+    if (scopes.thread && !s->counters.interrupted_by)
+        RL_TRY(run_regions(s, REGION_SCOPE_THREAD, n, err));
+    if (s->counters.interrupted_by)
+        s->n_region_runs = 0;
+    return RL_OK;
+}
+
 /* A run of its own, without the engine: events would count that. */
 static enum rl_status run_events(struct session *s, struct rl_error *err)
 {
@@ -341,7 +383,8 @@ static enum rl_status apply_counters(struct session *s, struct rl_error *err)
     if (!s->n_counters)
         return RL_OK;
     rl_pmu_counts(o->counters, &counts);
-    return counters_apply(&counts, &use, &s->profile, err);
+    RL_TRY(counters_apply(&counts, &use, &s->profile, err));
+    return region_counters_apply(o->counters, s->n_region_runs, &use, &s->profile, err);
 }
 
 /* How often, at what cost to the program, and, if it was chosen here, why no more often. */
@@ -504,6 +547,7 @@ static enum rl_status run_all(struct session *s, struct rl_error *err)
     }
     RL_TRY(count(s, err));
     RL_TRY(run_counters(s, err));
+    RL_TRY(run_region_counters(s, err));
     RL_TRY(run_events(s, err));
     if (counts_only)
         RL_TRY(take_time_from_counting(s, err));
