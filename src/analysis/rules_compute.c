@@ -34,6 +34,15 @@ static double peak_of(const struct rl_evidence *e, const char *isa)
 
 /* Far from every roof, yet computing: narrow code or too little parallelism may be the cause. Not
  * so where FLOP are a rarity between other work, or where a memory level is nearer its limit. */
+/* Name of the foreign library whose kernel this is; NULL for none. */
+static const char *library_of(const struct rl_kernel *kernel)
+{
+    for (size_t i = 0; i < kernel->n_parameter; i++)
+        if (strcmp(kernel->parameter[i].key, "library") == 0)
+            return kernel->parameter[i].value;
+    return NULL;
+}
+
 static bool may_be_compute(const struct rl_evidence *e)
 {
     const double rarity = 0.02; /* of what its main instruction set could do */
@@ -103,12 +112,29 @@ static bool use_fma(const struct rl_evidence *e, char *text, size_t size, double
     return true;
 }
 
+/* What a library executes is its own choice, by what it takes the processor for. */
+static bool other_library(const struct rl_evidence *e, char *text, size_t size, double *ret_gain)
+{
+    const double full = 0.8;
+    const char *library = library_of(e->kernel);
+    /* what moves through memory is rarely known of a library, so that no verdict is possible */
+    if (!library || !e->compute || e->compute->utilization >= full ||
+        e->place->verdict == RL_VERDICT_MEMORY)
+        return false;
+    *ret_gain = cap_by_memory(e, 1 / e->compute->utilization);
+    snprintf(text, size,
+             "is %s, which reaches %.0f %% of %s: have it choose its code for this processor "
+             "(OpenBLAS: OPENBLAS_CORETYPE), or try another library",
+             library, 100 * e->compute->utilization, e->compute->ceiling);
+    return true;
+}
+
 static bool more_parallelism(const struct rl_evidence *e, char *text, size_t size, double *ret_gain)
 {
     const double full = 0.8, some = 0.1;
     const struct rl_placement *p = e->place;
-    if (!may_be_compute(e) || p->isa_attained <= 0 || p->isa_attained >= full ||
-        p->isa_attained < some)
+    if (library_of(e->kernel) || !may_be_compute(e) || p->isa_attained <= 0 ||
+        p->isa_attained >= full || p->isa_attained < some)
         return false;
     *ret_gain = cap_by_memory(e, 1 / p->isa_attained);
     snprintf(text, size,
@@ -217,6 +243,10 @@ static const struct rl_rule rules[] = {
      .summary = "below four fifths of what the kernel's own instructions allow",
      .source = SOURCE_AGNER,
      .speak = more_parallelism},
+    {.id = "compute.library",
+     .summary = "a library's kernel below four fifths of the roof",
+     .source = SOURCE_WILLIAMS,
+     .speak = other_library},
     {.id = "compute.division",
      .summary = "divides or square roots bind",
      .source = SOURCE_AGNER,

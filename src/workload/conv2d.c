@@ -344,7 +344,7 @@ static enum rl_status conv_account(const void *state, struct rl_kernel *kernel,
     }
     RL_TRY(rl_kernel_set_parameter(kernel, "library", rl_onednn_description(v->onednn), err));
     t->load_bytes = t->store_bytes = -1;
-    return rl_account_ops(kernel, RL_FP32, RL_OP_FMA, isa, macs, err);
+    return rl_account_ops(kernel, RL_FP32, RL_OP_FMA, "", macs, err); /* its choice */
 }
 
 static enum rl_status conv_allocate(void *state, struct rl_error *err)

@@ -208,8 +208,7 @@ static enum rl_status gemm_account(const void *state, struct rl_kernel *kernel,
         RL_TRY(rl_kernel_set_parameter(kernel, "library", g->blas.description, err));
         t->load_bytes = t->store_bytes = -1;
         rl_traffic_unknown(t, 0, "how this library blocks its loops is not known");
-        return rl_account_ops(kernel, precision, RL_OP_FMA,
-                              rl_work_isa_name(rl_work_best_isa(g->config)), m * n * k, err);
+        return rl_account_ops(kernel, precision, RL_OP_FMA, "", m * n * k, err); /* its choice */
     }
     if (g->config->variant == VECTORISED) {
         struct rl_gemm_count count;

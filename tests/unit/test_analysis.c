@@ -182,6 +182,27 @@ static void scalar_code_is_told_to_vectorise(void **state)
     rl_machine_release(&m);
 }
 
+/* 20 of 50 GFLOP/s by instructions of the library's own choice. */
+static void a_slow_library_is_asked_for_other_code_and_not_its_caller(void **state)
+{
+    (void)state;
+    struct rl_error err = {0};
+    struct rl_machine m = test_machine();
+    struct rl_profile p = {0};
+    struct rl_kernel *k = add_kernel(&p, "gemm/blas", 1);
+    add_ops(k, RL_OP_FMA, "", "", 1e10);
+    assert_int_equal(rl_kernel_set_parameter(k, "library", "libfast 1.0", &err), RL_OK);
+    struct rl_report r = build(&m, &p, NULL);
+    const struct rl_advice *a = find_advice(&r.row[0], "compute.library");
+    assert_non_null(a);
+    assert_non_null(strstr(a->text, "libfast 1.0"));
+    assert_true(fabs(a->gain - 2.5) < 1e-9);
+    assert_null(find_advice(&r.row[0], "compute.ilp"));
+    rl_report_release(&r);
+    rl_profile_release(&p);
+    rl_machine_release(&m);
+}
+
 static void a_rare_flop_between_other_work_is_no_cause_to_vectorise(void **state)
 {
     (void)state;
@@ -418,6 +439,7 @@ int main(void)
         cmocka_unit_test(a_verdict_without_the_outermost_level_says_so),
         cmocka_unit_test(a_stream_is_not_told_of_strides),
         cmocka_unit_test(scalar_code_is_told_to_vectorise),
+        cmocka_unit_test(a_slow_library_is_asked_for_other_code_and_not_its_caller),
         cmocka_unit_test(a_rare_flop_between_other_work_is_no_cause_to_vectorise),
         cmocka_unit_test(what_begins_too_often_is_batched_as_a_function_and_made_longer_as_a_loop),
         cmocka_unit_test(shares_of_sampled_time_are_of_the_time_on_a_processor),
