@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -60,6 +61,7 @@ static bool find_program(const char *name, const char *const *envp, char file[PA
             return true;
         why = errno;
     }
+    file[0] = '\0';
     errno = why;
     return false;
 }
@@ -146,6 +148,9 @@ static _Noreturn void run_child(const struct image *image, int go_fd, int failed
 {
     char byte;
     ssize_t n;
+    /* A caller that is killed has nobody pass its end on, and nobody would see a silent run go on.
+     * One that is dead by now says so by closing its end of the pipe. */
+    prctl(PR_SET_PDEATHSIG, image->discard_output ? SIGKILL : SIGTERM);
     while ((n = read(go_fd, &byte, 1)) < 0 && errno == EINTR)
         ;
     if (n != 1)
