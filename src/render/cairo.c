@@ -161,15 +161,13 @@ static void paint_text(void *ctx, const struct rl_item *item)
     cairo_translate(pen->cairo, item->x, item->y);
     cairo_rotate(pen->cairo, item->angle);
     cairo_translate(pen->cairo, -item->width / 2, -item->height / 2);
-    cairo_move_to(pen->cairo, 0, 0);
-    if (rl_theme_wants_rim(item->role)) {
+    if (rl_theme_wants_plate(item->role)) {
         use_ink(pen, RL_INK_PLOT);
-        cairo_set_line_width(pen->cairo, rl_theme_rim);
-        cairo_set_line_join(pen->cairo, CAIRO_LINE_JOIN_ROUND);
-        pango_cairo_layout_path(pen->cairo, pen->layout);
-        cairo_stroke(pen->cairo);
-        cairo_move_to(pen->cairo, 0, 0);
+        cairo_rectangle(pen->cairo, -rl_theme_plate_pad, 0, item->width + 2 * rl_theme_plate_pad,
+                        item->height);
+        cairo_fill(pen->cairo);
     }
+    cairo_move_to(pen->cairo, 0, 0);
     use_ink(pen, item->ink);
     pango_cairo_show_layout(pen->cairo, pen->layout);
     cairo_restore(pen->cairo);

@@ -429,9 +429,30 @@ static void label_text(const struct builder *b, struct label *l)
     l->size = rl_scene_measure(b, b->numbered ? RL_FONT_TICK : RL_FONT_LABEL, l->text);
 }
 
+static double distance(const struct obb *box, const struct spot *spot)
+{
+    double x = clamp(spot->x, box->x - box->half_w, box->x + box->half_w);
+    double y = clamp(spot->y, box->y - box->half_h, box->y + box->half_h);
+    return hypot(x - spot->x, y - spot->y);
+}
+
+/* A leader that is shorter than the text is high is a stub, and says nothing where the marker that
+ * is nearest to the text is one of its own. */
+static bool says_something(const struct builder *b, const struct label *l)
+{
+    const struct segment *leader = &l->place.leader;
+    size_t nearest = 0;
+    for (size_t i = 1; i < b->n_marker; i++)
+        if (distance(&l->place.box, &b->spot[i]) < distance(&l->place.box, &b->spot[nearest]))
+            nearest = i;
+    bool is_own =
+        nearest >= l->plotted->first_spot && nearest < l->plotted->first_spot + l->plotted->n_spot;
+    return !is_own || hypot(leader->x1 - leader->x0, leader->y1 - leader->y0) >= l->size.height;
+}
+
 static void draw_label(struct builder *b, const struct label *l)
 {
-    if (l->place.has_leader)
+    if (l->place.has_leader && says_something(b, l))
         rl_scene_line(b, RL_ROLE_LEADER, RL_INK_MUTED, &l->place.leader, 0.8, RL_DASH_SOLID);
     set_text(b, RL_ROLE_LABEL, b->numbered ? RL_FONT_TICK : RL_FONT_LABEL, l->text, &l->place.box);
 }

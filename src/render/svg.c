@@ -133,10 +133,37 @@ static void paint_marker(void *ctx, const struct rl_item *item)
     fprintf(pen->out, "</title></%s>\n", n ? "polygon" : "circle");
 }
 
+static void put_rotation(FILE *out, double angle, double x, double y)
+{
+    if (angle == 0)
+        return;
+    fputs(" transform=\"rotate(", out);
+    put_number(out, angle * 180 / M_PI);
+    fputc(' ', out);
+    put_number(out, x);
+    fputc(' ', out);
+    put_number(out, y);
+    fputs(")\"", out);
+}
+
+static void paint_plate(const struct pen *pen, const struct rl_item *item)
+{
+    fputs("<rect", pen->out);
+    put_attribute(pen->out, "x", item->x - item->width / 2 - rl_theme_plate_pad);
+    put_attribute(pen->out, "y", item->y - item->height / 2);
+    put_attribute(pen->out, "width", item->width + 2 * rl_theme_plate_pad);
+    put_attribute(pen->out, "height", item->height);
+    put_colour(pen, "fill", RL_INK_PLOT);
+    put_rotation(pen->out, item->angle, item->x, item->y);
+    fputs("/>\n", pen->out);
+}
+
 static void paint_text(void *ctx, const struct rl_item *item)
 {
     struct pen *pen = ctx;
     enter_group(pen, item->role);
+    if (rl_theme_wants_plate(item->role))
+        paint_plate(pen, item);
     struct rl_type_style style = rl_theme_type(item->font);
     double down = item->ascent - item->height / 2;
     double x = item->x - item->width / 2 * cos(item->angle) - down * sin(item->angle);
@@ -150,20 +177,7 @@ static void paint_text(void *ctx, const struct rl_item *item)
     if (style.bold)
         fputs(" font-weight=\"bold\"", pen->out);
     put_colour(pen, "fill", item->ink);
-    if (item->angle != 0) {
-        fputs(" transform=\"rotate(", pen->out);
-        put_number(pen->out, item->angle * 180 / M_PI);
-        fputc(' ', pen->out);
-        put_number(pen->out, x);
-        fputc(' ', pen->out);
-        put_number(pen->out, y);
-        fputs(")\"", pen->out);
-    }
-    if (rl_theme_wants_rim(item->role)) {
-        fputs(" paint-order=\"stroke\" stroke-linejoin=\"round\"", pen->out);
-        put_colour(pen, "stroke", RL_INK_PLOT);
-        put_attribute(pen->out, "stroke-width", rl_theme_rim);
-    }
+    put_rotation(pen->out, item->angle, x, y);
     fputc('>', pen->out);
     put_escaped(pen->out, item->text);
     fputs("</text>\n", pen->out);

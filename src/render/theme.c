@@ -49,7 +49,7 @@ uint32_t rl_theme_colour(enum rl_theme theme, enum rl_ink ink)
 }
 
 const char rl_theme_families[] = "Noto Sans, Liberation Sans, DejaVu Sans, sans-serif";
-const double rl_theme_rim = 3.5;
+const double rl_theme_plate_pad = 1.5;
 
 struct rl_type_style rl_theme_type(enum rl_font font)
 {
@@ -62,7 +62,7 @@ struct rl_type_style rl_theme_type(enum rl_font font)
     return styles[font];
 }
 
-bool rl_theme_wants_rim(enum rl_role role)
+bool rl_theme_wants_plate(enum rl_role role)
 {
     return role == RL_ROLE_ROOF || role == RL_ROLE_LABEL || role == RL_ROLE_RIDGE;
 }

@@ -21,11 +21,11 @@ struct rl_type_style {
 
 struct rl_type_style rl_theme_type(enum rl_font font);
 
-/** Whether a text lies over lines and wants a rim of the background's colour. */
-bool rl_theme_wants_rim(enum rl_role role);
+/** Whether a text lies over lines and wants a plate of the background's colour under it. */
+bool rl_theme_wants_plate(enum rl_role role);
 
-/** Width of that rim's stroke. */
-extern const double rl_theme_rim;
+/** How far that plate reaches beyond the text on its left and right. */
+extern const double rl_theme_plate_pad;
 
 /** On and off lengths of a dash, at most four. @return their number; 0: solid. */
 unsigned rl_theme_dash(enum rl_dash dash, double ret_lengths[4]);

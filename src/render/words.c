@@ -221,28 +221,48 @@ static void gain_text(const struct rl_row *row, double gain, char *dst, size_t n
                  1 / (1 - share + share / gain));
 }
 
-/* The row among those told about that was told the same, but for numbers; else the row itself. */
-static size_t told_before(const struct page *page, const size_t *told, size_t n, size_t row)
+/* Rows that are told the same, but for numbers, are told together; all others alone. */
+struct advised {
+    size_t row[MAX_ADVISED];
+    bool is_said[MAX_ADVISED];
+    size_t n;
+};
+
+static bool is_told_with(const struct page *page, size_t row, size_t other)
 {
     const struct rl_row *rows = page->report->row;
-    for (size_t i = 0; i < n; i++)
-        if (reads_alike(rows[told[i]].advice[0].text, rows[row].advice[0].text))
-            return told[i];
-    return row;
+    return reads_alike(rows[other].advice[0].text, rows[row].advice[0].text);
 }
 
-static void put_advice(const struct page *page, size_t row, size_t like)
+static void put_gain(FILE *out, const struct rl_row *row)
 {
-    const struct rl_advice *a = &page->report->row[row].advice[0];
-    char gain[128], name[RL_TEXT_LEN], other[RL_TEXT_LEN];
-    gain_text(&page->report->row[row], a->gain, gain, sizeof gain);
-    short_name(page, row, name);
-    short_name(page, like, other);
-    char *line = NULL;
-    if (asprintf(&line, "%s: %s%s%s", name, like == row ? "" : "the same as ",
-                 like == row ? a->text : other, gain) < 0)
+    char gain[128];
+    gain_text(row, row->advice[0].gain, gain, sizeof gain);
+    fputs(gain, out);
+}
+
+/* The numbers are those of the first row: of the others only what it would gain is said. */
+static void put_advice(const struct page *page, struct advised *advised, size_t first)
+{
+    const struct rl_row *rows = page->report->row;
+    size_t size = 0, n_like = 0;
+    char *line = NULL, name[RL_TEXT_LEN];
+    FILE *out = open_memstream(&line, &size);
+    if (!out)
         return;
-    rl_page_wrap(page, 0, 4, line);
+    short_name(page, advised->row[first], name);
+    fprintf(out, "%s: %s", name, rows[advised->row[first]].advice[0].text);
+    put_gain(out, &rows[advised->row[first]]);
+    for (size_t i = first + 1; i < advised->n; i++) {
+        if (advised->is_said[i] || !is_told_with(page, advised->row[first], advised->row[i]))
+            continue;
+        advised->is_said[i] = true;
+        short_name(page, advised->row[i], name);
+        fprintf(out, "%s%s", n_like++ ? ", " : "; likewise ", name);
+        put_gain(out, &rows[advised->row[i]]);
+    }
+    if (fclose(out) == 0)
+        rl_page_wrap(page, 0, 4, line);
     free(line);
 }
 
@@ -269,7 +289,8 @@ static bool only_says_unknown(const struct rl_row *row)
 void rl_page_advice(const struct page *page, size_t n_row)
 {
     const double worth_a_sentence = 0.01; /* of the time */
-    size_t told[MAX_ADVISED], said = 0, left = 0;
+    struct advised advised = {0};
+    size_t left = 0;
     for (size_t i = 0; i < n_row; i++) {
         const struct rl_row *row = &page->report->row[i];
         bool small =
@@ -279,16 +300,17 @@ void rl_page_advice(const struct page *page, size_t n_row)
             repeats_its_function(page, i))
             continue;
         left += row->n_advice - 1;
-        if (small || said == MAX_ADVISED) {
+        if (small || advised.n == MAX_ADVISED)
             left++;
-            continue;
-        }
-        if (said == 0)
-            fputs("\nWhat to do:\n", page->out);
-        put_advice(page, i, told_before(page, told, said, i));
-        told[said++] = i;
+        else
+            advised.row[advised.n++] = i;
     }
-    if (said && left)
+    if (advised.n)
+        fputs("\nWhat to do:\n", page->out);
+    for (size_t i = 0; i < advised.n; i++)
+        if (!advised.is_said[i])
+            put_advice(page, &advised, i);
+    if (advised.n && left)
         fprintf(page->out, "and %zu more piece%s of advice, see -f json\n", left,
                 left == 1 ? "" : "s");
 }
