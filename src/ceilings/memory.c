@@ -13,6 +13,7 @@ static const size_t skew_bytes = 1088;                 /* keeps arrays apart in 
 static const size_t page_bytes = 4096;
 static const unsigned most_granule = 2048;          /* of kernels for every level */
 static const double unknown_cache_bytes = 32 << 20; /* where the system shows no caches */
+static const double most_unsure_bytes = 64 << 20;   /* larger ones count as measured */
 static const size_t least_buffer_bytes = (size_t)32 << 20;
 static const size_t most_buffer_bytes = (size_t)1 << 30;
 enum { WARM_PRIVATE = 2, WARM_L3 = 4, FEW_RANKS = 8, MOST_OTHERS = 2 };
@@ -58,6 +59,17 @@ size_t rl_level_set_bytes(const struct rl_session *s, const char *level)
     return set > 0.8 * (size + l2) ? 0 : (size_t)set;
 }
 
+/* What a cache may come to keep. Where more is reported than was measured, other guests had the
+ * rest for the moment: a buffer of four times what they left was found in the cache for half of it,
+ * and DRAM read at twice its rate. */
+static double possible_bytes(const struct rl_level *level)
+{
+    double size = (double)level->size_bytes;
+    double reported = (double)level->reported_size_bytes;
+    double possible = reported < most_unsure_bytes ? reported : most_unsure_bytes;
+    return size < possible ? possible : size;
+}
+
 /* DRAM needs four times what the last cache can keep. Whether ranks share it is not certain in a
  * virtual machine, so few ranks get four times the whole each. */
 size_t rl_rank_buffer_bytes(const struct rl_session *s)
@@ -66,7 +78,7 @@ size_t rl_rank_buffer_bytes(const struct rl_session *s)
     double last = 0;
     for (size_t i = 0; i < topology->n_levels; i++)
         if (rl_level_rank(topology->levels[i].name) < 10) {
-            double size = (double)topology->levels[i].size_bytes;
+            double size = possible_bytes(&topology->levels[i]);
             double share = share_bytes(s, topology->levels[i].name);
             share = s->threads <= FEW_RANKS ? size : share > size / 4 ? share : size / 4;
             last = share > last ? share : last;

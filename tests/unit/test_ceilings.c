@@ -303,6 +303,23 @@ static void working_sets_lie_inside_their_level_and_outside_the_one_before(void 
     assert_int_equal(set_of(&machine, 8, "L3"), 0);
 }
 
+static void a_buffer_for_dram_allows_for_more_cache_than_was_measured(void **state)
+{
+    (void)state;
+    struct rl_level levels[] = {level("L1", 48 << 10), level("L2", 1 << 20), level("L3", 8u << 20)};
+    struct rl_machine machine = {.topology = {.levels = levels, .n_levels = 3}};
+    struct rl_session session = {.machine = &machine, .threads = 1};
+    levels[2].reported_size_bytes = 8u << 20;
+    assert_int_equal(rl_rank_buffer_bytes(&session), 32u << 20);
+    levels[2].reported_size_bytes = 48u << 20;
+    assert_int_equal(rl_rank_buffer_bytes(&session), 192u << 20);
+    /* hosts report what no guest gets, so of this not all counts */
+    levels[2].reported_size_bytes = 512u << 20;
+    assert_int_equal(rl_rank_buffer_bytes(&session), 256u << 20);
+    levels[2].size_bytes = 96u << 20;
+    assert_int_equal(rl_rank_buffer_bytes(&session), 384u << 20);
+}
+
 static void a_limit_that_was_exceeded_is_taken_back(void **state)
 {
     (void)state;
@@ -423,6 +440,7 @@ int main(void)
         cmocka_unit_test(the_divider_counts_at_the_full_width_only),
         cmocka_unit_test(portable_code_has_the_limit_of_the_full_width),
         cmocka_unit_test(an_unknown_core_has_no_limits),
+        cmocka_unit_test(a_buffer_for_dram_allows_for_more_cache_than_was_measured),
         cmocka_unit_test(a_limit_that_was_exceeded_is_taken_back),
         cmocka_unit_test(a_disturbed_core_says_nothing_of_its_limits),
         cmocka_unit_test(first_level_mixes_are_bound_by_loads_stores_or_both),
