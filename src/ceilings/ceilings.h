@@ -21,13 +21,15 @@ enum rl_measure_mode {
 
 struct rl_measure_options {
     enum rl_measure_mode mode;
-    const unsigned *threads; /**< [n_threads] thread counts to measure; borrowed */
-    size_t n_threads;        /**< 0: one thread, and one on every usable core */
-    double budget_s;         /**< wall time to aim for; 0: by mode */
-    const char *isa_mask;    /**< see rl_cpu_detect; NULL: everything */
-    const char *date;        /**< for the record, ISO 8601; borrowed */
-    const char *program;     /**< for the record; borrowed */
-    uint64_t memory_bytes;   /**< memory to use at most; 0: a quarter of what is available */
+    const unsigned *threads;        /**< [n_threads] thread counts to measure; borrowed */
+    size_t n_threads;               /**< 0: one thread, and one on every usable core */
+    double budget_s;                /**< wall time to aim for; 0: by mode */
+    const char *isa_mask;           /**< see rl_cpu_detect; NULL: everything */
+    const char *date;               /**< for the record, ISO 8601; borrowed */
+    const char *program;            /**< for the record; borrowed */
+    const struct rl_machine *known; /**< an earlier record of this machine, for rl_measure_dram: its
+                                         sizes of caches hold; borrowed; NULL: those reported */
+    uint64_t memory_bytes;          /**< memory to use at most; 0: a quarter of what is available */
     bool (*cancelled)(void *context);
     void (*progress)(void *context, double fraction, const char *label);
     void *context;

@@ -398,10 +398,24 @@ static enum rl_status begin(struct rl_session *s, struct rl_error *err)
     return rl_host_set_identity(s->machine, &s->identity, err);
 }
 
+static void take_known_sizes(struct rl_session *s, const struct rl_machine *known)
+{
+    for (size_t i = 0; i < s->machine->topology.n_levels; i++) {
+        struct rl_level *level = &s->machine->topology.levels[i];
+        const struct rl_level *before = rl_machine_level(known, level->name);
+        if (!before || before->source != RL_SOURCE_MEASURED)
+            continue;
+        level->size_bytes = before->size_bytes;
+        level->source = before->source;
+    }
+}
+
 static enum rl_status measure_dram(struct rl_session *s, struct rl_error *err)
 {
     const struct rl_measure_options *o = s->options;
     enum rl_status status = RL_OK;
+    if (o->known)
+        take_known_sizes(s, o->known);
     RL_TRY(check_counts(s, o->threads, o->n_threads, err));
     RL_TRY(make_images(s, err));
     s->planned_s = o->budget_s;

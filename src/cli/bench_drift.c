@@ -35,7 +35,8 @@ void bench_drift_plan(struct bench_drift *drift, const struct bench_plan *plan,
     }
 }
 
-enum rl_status bench_drift_check(struct bench_drift *drift, struct rl_error *err)
+enum rl_status bench_drift_check(struct bench_drift *drift, const struct rl_machine *machine,
+                                 struct rl_error *err)
 {
     struct rl_measure_options options = rl_measure_options_default();
     struct rl_machine now = {0};
@@ -43,6 +44,7 @@ enum rl_status bench_drift_check(struct bench_drift *drift, struct rl_error *err
         return RL_OK;
     options.threads = drift->threads;
     options.n_threads = drift->n_threads;
+    options.known = machine;
     options.budget_s = check_s * (double)drift->n_threads;
     options.isa_mask = getenv("ROOFLINE_ISA");
     options.cancelled = rl_interrupted;

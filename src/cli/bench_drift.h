@@ -23,9 +23,11 @@ void bench_drift_plan(struct bench_drift *drift, const struct bench_plan *plan,
 /**
  * Measure DRAM now, a fifth of a second for each thread count; of several checks the faster rates
  * stay. What fails is no more than not known.
+ * @param machine  the record to compare with, for its sizes of caches.
  * @return RL_OK; RL_ECANCEL.
  */
-enum rl_status bench_drift_check(struct bench_drift *drift, struct rl_error *err);
+enum rl_status bench_drift_check(struct bench_drift *drift, const struct rl_machine *machine,
+                                 struct rl_error *err);
 
 /**
  * Where a rate is another than in `machine`, give it those of now and say so in `profile`.

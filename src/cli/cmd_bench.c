@@ -33,7 +33,7 @@ struct bench {
     double nop_per_cycle; /* of this core undisturbed; 0 unknown */
     struct rl_profile profile;
     struct bench_drift drift;
-    bool machine_is_kept; /* the record in the store: of this machine, and at some other time */
+    bool measured_before; /* the record: of this machine, and at some other time */
     struct rl_progress progress;
     unsigned at; /* index of the config that runs */
     char label[96];
@@ -152,14 +152,14 @@ static enum rl_status run_all(struct bench *b, struct rl_error *err)
     struct timespec from, to;
     clock_gettime(CLOCK_MONOTONIC, &from);
     rl_progress_begin(&b->progress);
-    if (b->machine_is_kept)
+    if (b->measured_before)
         bench_drift_plan(&b->drift, &b->plan, &b->machine);
-    enum rl_status status = bench_drift_check(&b->drift, err);
+    enum rl_status status = bench_drift_check(&b->drift, &b->machine, err);
     for (unsigned i = 0; i < b->plan.n && status == RL_OK; i++)
         status = rl_interrupted(NULL) ? rl_fail(err, RL_ECANCEL, "interrupted; nothing was written")
                                       : run_one(b, i, err);
     if (status == RL_OK)
-        status = bench_drift_check(&b->drift, err);
+        status = bench_drift_check(&b->drift, &b->machine, err);
     rl_progress_end(&b->progress);
     clock_gettime(CLOCK_MONOTONIC, &to);
     RL_TRY(status);
@@ -266,13 +266,17 @@ static unsigned usable_cores(const struct rl_machine *host, const struct rl_plac
     return n;
 }
 
-/* The measured record of this machine if there is one, else what the system says of it. */
+/* The record asked for, else the measured one of this machine if there is one, else what the system
+ * says of it. */
 static enum rl_status find_machine(struct bench *b, struct rl_machine *host, struct rl_error *err)
 {
-    if (b->options.machine)
-        return rl_machine_read(b->options.machine, &b->machine, err);
+    if (b->options.machine) {
+        RL_TRY(rl_machine_read(b->options.machine, &b->machine, err));
+        b->measured_before = host->key && b->machine.key && !strcmp(host->key, b->machine.key);
+        return RL_OK;
+    }
     if (host->key && rl_store_load(host->key, &b->machine, NULL) == RL_OK) {
-        b->machine_is_kept = true;
+        b->measured_before = true;
         return RL_OK;
     }
     b->machine = *host;
