@@ -146,6 +146,21 @@ static enum rl_status note_sums(struct rl_tally *tally, const struct sums *s, st
     return RL_OK;
 }
 
+/* Lines are in the program itself, inlined calls are not. */
+static enum rl_status note_lacks(struct rl_tally *tally, const struct code *code,
+                                 struct rl_error *err)
+{
+    for (size_t i = 0; i < code->n_module; i++) {
+        const char *lacks = code->module[i] ? rl_symbol_module_lacks(code->module[i]) : NULL;
+        if (lacks)
+            RL_TRY(tally_note(tally, err,
+                              "inlined calls of %s have no names, and its functions are placed "
+                              "where their first instruction is: %s",
+                              rl_symbol_module_name(code->module[i]), lacks));
+    }
+    return RL_OK;
+}
+
 enum rl_status tally_notes_add(struct rl_tally *tally, const struct code *code,
                                const struct sums *program, struct rl_error *err)
 {
@@ -160,5 +175,6 @@ enum rl_status tally_notes_add(struct rl_tally *tally, const struct code *code,
     if (uncounted_ns > 0)
         tally->uncounted_share = uncounted_ns / (counted_ns + uncounted_ns);
     RL_TRY(note_processes(tally, code, err));
+    RL_TRY(note_lacks(tally, code, err));
     return note_sums(tally, program, err);
 }

@@ -28,6 +28,7 @@ struct object {
     unsigned n_segments;
     uint64_t unwind_header; /* address of .eh_frame_hdr, 0: none */
     void *files;            /* tsearch tree of struct file_name */
+    bool lacks_split;       /* a unit's full tree was asked for and is not to be had */
     struct unit_index units;
 };
 
@@ -404,12 +405,25 @@ bool object_line(struct object *object, uint64_t address, struct rl_source_line 
 }
 
 /* The unit's full tree: in split DWARF it is in another file. */
-static Dwarf_Die *full_unit(Dwarf_Die *unit, Dwarf_Die *storage)
+static Dwarf_Die *full_unit(struct object *object, Dwarf_Die *unit, Dwarf_Die *storage)
 {
     uint8_t type = 0;
     if (dwarf_cu_info(unit->cu, NULL, &type, NULL, storage, NULL, NULL, NULL))
         return unit;
-    return type == DW_UT_skeleton && storage->addr ? storage : unit;
+    if (type != DW_UT_skeleton)
+        return unit;
+    object->lacks_split |= !storage->addr;
+    return storage->addr ? storage : unit;
+}
+
+const char *object_reader_version(void)
+{
+    return dwfl_version(NULL);
+}
+
+bool object_lacks_split(const struct object *object)
+{
+    return object->lacks_split;
 }
 
 static const char *die_name(Dwarf_Die *die)
@@ -451,7 +465,7 @@ static int find_scopes(struct object *object, uint64_t address, Dwarf_Die *stora
     Dwarf_Die *inner = NULL;
     if (!skeleton)
         return 0;
-    *ret_unit = full_unit(skeleton, storage);
+    *ret_unit = full_unit(object, skeleton, storage);
     if (dwarf_getscopes(*ret_unit, address + object->bias - bias, &inner) <= 0)
         return 0;
     int n = dwarf_getscopes_die(&inner[0], ret_scopes);

@@ -33,6 +33,10 @@ struct Elf *object_elf(struct object *object);
 
 bool object_line(struct object *object, uint64_t address, struct rl_source_line *ret);
 bool object_declaration(struct object *object, uint64_t address, struct rl_source_line *ret);
+/** Was split debug information needed so far that could not be read? */
+bool object_lacks_split(const struct object *object);
+/** The version of libdw in use, "0.188". */
+const char *object_reader_version(void);
 /** Names in `ret_calls` are linkage names where they are known. */
 size_t object_inlined(struct object *object, uint64_t address, struct rl_inline_call *ret_calls,
                       size_t capacity);

@@ -12,6 +12,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,7 @@ struct rl_symbol_module {
     struct made_name *made;
     size_t n_made;
     char problem[128];
+    char lacks[160];
 };
 
 struct rl_symbols {
@@ -234,6 +236,23 @@ enum rl_status rl_symbols_open_jit(struct rl_symbols *symbols, pid_t pid,
 const char *rl_symbol_module_problem(const struct rl_symbol_module *module)
 {
     return module->problem[0] ? module->problem : NULL;
+}
+
+const char *rl_symbol_module_lacks(struct rl_symbol_module *module)
+{
+    char package[PATH_MAX];
+    if (!module->object || !object_lacks_split(module->object))
+        return NULL;
+    int n = snprintf(package, sizeof package, "%s.dwp", module->path);
+    if (n > 0 && n < (int)sizeof package && !access(package, R_OK))
+        snprintf(module->lacks, sizeof module->lacks,
+                 "its split debug information is in a package (.dwp), which libdw reads from 0.191 "
+                 "on, and this is %s",
+                 object_reader_version());
+    else
+        snprintf(module->lacks, sizeof module->lacks,
+                 "its split debug information (.dwo) is not where it was compiled");
+    return module->lacks;
 }
 
 const char *rl_symbol_module_name(const struct rl_symbol_module *module)

@@ -6,7 +6,7 @@
  * bounds of stripped code), maps written by just-in-time compilers. What has no name is
  * `module+0x1234`, with bounds where they are known. Names are demangled: C++, Rust, Fortran
  * modules. Lines and inlined calls come from DWARF, split or not; where split files were packed
- * (.dwp) lines need nothing, and inlined calls libdw 0.191.
+ * (.dwp) lines need nothing, and inlined calls libdw 0.191: what lacks is told.
  *
  * This is the only module that knows libelf and libdw. Files are untrusted: a broken one yields
  * fewer names, never a failure of the caller. Not thread-safe: one `rl_symbols` a thread. */
@@ -102,6 +102,13 @@ enum rl_status rl_symbols_open_jit(struct rl_symbols *symbols, pid_t pid,
 /** Why a module has no or only some names ("no such file", "changed since it ran", "stripped");
  * NULL when all is well. */
 const char *rl_symbol_module_problem(const struct rl_symbol_module *module);
+
+/**
+ * What was asked of a module so far and is not to be had: split debug information whose files are
+ * gone, or packed where libdw cannot read that.
+ * @return a sentence without a full stop; NULL when nothing lacks. Valid as long as the module.
+ */
+const char *rl_symbol_module_lacks(struct rl_symbol_module *module);
 
 /** File name without folders. */
 const char *rl_symbol_module_name(const struct rl_symbol_module *module);

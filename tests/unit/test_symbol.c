@@ -340,18 +340,19 @@ static void lines_come_from_split_debug_information(void **state)
     module = open_in_folder(symbols, self, "split");
     assert_true(rl_symbol_line(module, address, &line));
     assert_int_equal(line.line, 4);
+    assert_null(rl_symbol_module_lacks(module)); /* nothing was asked for that is lost */
     assert_int_equal(count_inlined(module, address), 0);
+    assert_non_null(strstr(rl_symbol_module_lacks(module), "(.dwo) is not where it was compiled"));
     rl_symbols_free(symbols);
 }
 
 /* libdw reads packages from 0.191 on: before, no inlined calls, and functions are placed where
- * their first instruction is. DWARF 4, since not every dwp packs a later one. */
-static void lines_do_not_need_a_package_of_split_information(void **state)
+ * their first instruction is. What lacks is said. */
+static void check_package(struct self *self, const char *make)
 {
-    struct self *self = *state;
     need(self, split_source);
-    need(self, "cc -g -gdwarf-4 -gsplit-dwarf -o packed s.c && timeout 20 dwp -e packed && "
-               "test -s packed.dwp && rm *.dwo");
+    need(self, make);
+    need(self, "test -s packed.dwp && rm *.dwo");
     uint64_t address = address_of_out(self, "packed");
     struct rl_symbols *symbols = new_symbols(self);
     struct rl_symbol_module *module = open_in_folder(symbols, self, "packed");
@@ -362,7 +363,23 @@ static void lines_do_not_need_a_package_of_split_information(void **state)
     bool declared = rl_symbol_declaration(module, address, &line);
     assert_true(!declared || line.line == 3);
     assert_int_equal(count_inlined(module, address) > 0, declared);
+    const char *lacks = rl_symbol_module_lacks(module);
+    assert_int_equal(lacks == NULL, declared);
+    assert_true(!lacks || strstr(lacks, "package (.dwp), which libdw reads from 0.191"));
     rl_symbols_free(symbols);
+}
+
+static void lines_do_not_need_a_package_of_split_information(void **state)
+{
+    check_package(*state,
+                  "cc -g -gdwarf-4 -gsplit-dwarf -o packed s.c && timeout 20 dwp -e packed");
+}
+
+/* Not every dwp packs it. */
+static void nor_one_of_dwarf_5(void **state)
+{
+    check_package(*state, "cc -g -gdwarf-5 -gsplit-dwarf -o packed s.c && "
+                          "timeout 20 llvm-dwp -e packed -o packed.dwp");
 }
 
 static void jit_maps_name_generated_code(void **state)
@@ -513,6 +530,7 @@ int main(void)
         cmocka_unit_test(a_file_that_changed_since_it_ran_is_not_used),
         cmocka_unit_test(lines_come_from_split_debug_information),
         cmocka_unit_test(lines_do_not_need_a_package_of_split_information),
+        cmocka_unit_test(nor_one_of_dwarf_5),
         cmocka_unit_test(jit_maps_name_generated_code),
         cmocka_unit_test(the_kernels_own_object_has_names),
         cmocka_unit_test(library_functions_are_named_by_their_exported_name),
