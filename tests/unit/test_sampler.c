@@ -430,27 +430,45 @@ static void refused_perf_falls_back_and_says_so(void **state)
     expect_without_perf(PRELOAD, "/no/such/folder", RL_SAMPLE_NONE);
 }
 
-static void a_running_process_is_sampled(void **state)
+/* A child that does some work, which ends with it. */
+static pid_t begin(void (*work)(const void *argument), const void *argument)
 {
-    (void)state;
-    skip_without(RL_SAMPLE_PERF);
-    struct rl_samples s = {0};
-    struct rl_error err = {0};
-    char limit[] = "3000";
-    char *argv[] = {(char *)SHARES, (char *)"-t",        (char *)"2", (char *)"-m",
-                    limit,          (char *)"/dev/null", NULL};
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        execv(argv[0], argv);
-        _exit(1);
+        work(argument);
+        _exit(0);
     }
-    usleep(50000);
-    enum rl_status status = rl_sample_attach(pid, 1, NULL, &s, &err);
+    return pid;
+}
+
+/* Sample a child for a while, then end it. */
+static struct rl_samples attach(pid_t pid, double duration_s, const struct rl_sample_options *how)
+{
+    struct rl_samples s = {0};
+    struct rl_error err = {0};
+    enum rl_status status = rl_sample_attach(pid, duration_s, how, &s, &err);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
     if (status != RL_OK)
         fail_msg("%s", err.text);
+    return s;
+}
+
+static void become(const void *argv)
+{
+    execv(SHARES, (char *const *)argv);
+    _exit(1);
+}
+
+static void a_running_process_is_sampled(void **state)
+{
+    (void)state;
+    skip_without(RL_SAMPLE_PERF);
+    static const char *const argv[] = {SHARES, "-t", "2", "-m", "3000", "/dev/null", NULL};
+    pid_t pid = begin(become, argv);
+    usleep(50000);
+    struct rl_samples s = attach(pid, 1, NULL);
     double own_s = 0;
     for (size_t i = 0; i < s.n_bucket; i++)
         own_s += strstr(s.module[s.bucket[i].module].path, "/shares") ? s.bucket[i].cpu_s : 0;
@@ -458,7 +476,13 @@ static void a_running_process_is_sampled(void **state)
     assert_true(own_s > 0.9 * s.sampled_s && own_s > 0);
     assert_string_equal(s.process[0].command, SHARES);
     rl_samples_release(&s);
-    assert_int_equal(rl_sample_attach(999999999, 1, NULL, &s, &err), RL_ESYS);
+    assert_int_equal(rl_sample_attach(999999999, 1, NULL, &s, NULL), RL_ESYS);
+}
+
+static void end_soon(const void *nothing)
+{
+    (void)nothing;
+    usleep(300000);
 }
 
 /* Its parent, this process, asks for its status only afterwards. */
@@ -466,18 +490,7 @@ static void a_process_has_ended_when_nobody_asked_how(void **state)
 {
     (void)state;
     skip_without(RL_SAMPLE_PERF);
-    struct rl_samples s = {0};
-    struct rl_error err = {0};
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        usleep(300000);
-        _exit(0);
-    }
-    enum rl_status status = rl_sample_attach(pid, 60, NULL, &s, &err);
-    waitpid(pid, NULL, 0);
-    if (status != RL_OK)
-        fail_msg("%s", err.text);
+    struct rl_samples s = attach(begin(end_soon, NULL), 60, NULL);
     assert_true(s.elapsed_s < 30);
     rl_samples_release(&s);
 }
@@ -489,27 +502,23 @@ static void *work_for_ever(void *nothing)
     return nothing;
 }
 
+static void leave_a_thread(const void *nothing)
+{
+    pthread_t thread;
+    (void)nothing;
+    if (pthread_create(&thread, NULL, work_for_ever, NULL) != 0)
+        _exit(1);
+    pthread_exit(NULL);
+}
+
 static void a_process_without_its_main_thread_is_sampled(void **state)
 {
     (void)state;
     skip_without(RL_SAMPLE_PERF);
-    struct rl_samples s = {0};
-    struct rl_error err = {0};
-    pthread_t thread;
     bool found = false;
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        if (pthread_create(&thread, NULL, work_for_ever, NULL) != 0)
-            _exit(1);
-        pthread_exit(NULL);
-    }
+    pid_t pid = begin(leave_a_thread, NULL);
     usleep(50000);
-    enum rl_status status = rl_sample_attach(pid, 1, NULL, &s, &err);
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
-    if (status != RL_OK)
-        fail_msg("%s", err.text);
+    struct rl_samples s = attach(pid, 1, NULL);
     for (size_t i = 0; i < s.n_bucket; i++)
         found |= s.module[s.bucket[i].module].kind == RL_SAMPLE_FILE;
     assert_true(found);
@@ -573,30 +582,25 @@ static double monotonic_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+static void call_for_ever(const void *nothing)
+{
+    (void)nothing;
+    work_for_ever(NULL);
+}
+
 static void the_time_of_interludes_is_in_no_result(void **state)
 {
     (void)state;
     skip_without(RL_SAMPLE_PERF);
     int n = 0;
-    struct rl_samples s = {0};
-    struct rl_error err = {0};
     struct rl_sample_options how = {.method = RL_SAMPLE_PERF,
                                     .interlude = interlude,
                                     .interlude_every_s = 0.1,
                                     .progress_context = &n};
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        for (;;)
-            getppid();
-    }
+    pid_t pid = begin(call_for_ever, NULL);
     double begin_s = monotonic_s();
-    enum rl_status status = rl_sample_attach(pid, 1.2, &how, &s, &err);
+    struct rl_samples s = attach(pid, 1.2, &how);
     double spent_s = monotonic_s() - begin_s;
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
-    if (status != RL_OK)
-        fail_msg("%s", err.text);
     assert_in_range(n, 1, INTERLUDES); /* it said that the second was the last; a busy machine may
                                           find time for one only */
     assert_true(s.elapsed_s > 0);
