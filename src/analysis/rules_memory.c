@@ -202,6 +202,42 @@ static bool access_pattern(const struct rl_evidence *e, char *text, size_t size,
     return true;
 }
 
+/* Bytes of a level, 0: unknown. */
+static double bytes_of(const struct rl_traffic *t)
+{
+    return rl_known(t->bytes) ? t->bytes.value : 0;
+}
+
+/* Levels nearer to the core usually move more, so that intensity grows outwards. Where it does not,
+ * readers suspect an error. */
+static bool unusual_order(const struct rl_evidence *e, char *text, size_t size, double *ret_gain)
+{
+    const double noticeable = 1.1;
+    const struct rl_traffic *inner = NULL, *outer = NULL;
+    for (size_t i = 0; i < e->kernel->n_traffic; i++) {
+        for (size_t j = 0; j < e->kernel->n_traffic; j++) {
+            const struct rl_traffic *a = &e->kernel->traffic[i], *b = &e->kernel->traffic[j];
+            bool is_outwards = rl_level_rank(a->level) < rl_level_rank(b->level);
+            bool is_odd = is_outwards && bytes_of(a) > 0 && bytes_of(b) > noticeable * bytes_of(a);
+            if (is_odd &&
+                (!inner || bytes_of(b) / bytes_of(a) > bytes_of(outer) / bytes_of(inner))) {
+                inner = a;
+                outer = b;
+            }
+        }
+    }
+    if (!inner)
+        return false;
+    *ret_gain = 0;
+    snprintf(text, size,
+             "moves %.2g times as many bytes through %s (%s) as through %s (%s): lines that are "
+             "fetched ahead, for a few of their bytes or past a cache count further out only; what "
+             "binds is the level used most, whatever the order of intensities",
+             bytes_of(outer) / bytes_of(inner), outer->level, rl_source_name(outer->bytes.source),
+             inner->level, rl_source_name(inner->bytes.source));
+    return true;
+}
+
 static const struct rl_rule rules[] = {
     {.id = "memory.reuse",
      .summary = "traffic at the binding level exceeds the compulsory traffic by half or more",
@@ -233,6 +269,10 @@ static const struct rl_rule rules[] = {
      .summary = "at the roof with no more than compulsory traffic",
      .source = SOURCE_WILLIAMS,
      .speak = at_floor},
+    {.id = "memory.order",
+     .summary = "an outer level moves a tenth more than an inner one, or worse",
+     .source = SOURCE_WILLIAMS,
+     .speak = unusual_order},
 };
 
 const struct rl_rule_table rl_rules_memory = {rules, sizeof rules / sizeof rules[0]};

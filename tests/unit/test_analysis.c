@@ -146,6 +146,55 @@ static void a_verdict_without_the_outermost_level_says_so(void **state)
 }
 
 /* Each byte loaded is read once: a stream, however slow, wastes nothing of its lines. */
+/* A kernel of 1e9 fp64 adds. */
+static struct rl_report with_traffic(const struct rl_machine *m, struct rl_profile *p, double l2,
+                                     double dram, double time_s)
+{
+    struct rl_kernel *k = add_kernel(p, "k", time_s);
+    add_ops(k, RL_OP_ADD, "avx2", "", 1e9);
+    add_bytes(k, "L2", l2, 0);
+    add_bytes(k, "DRAM", dram, 0);
+    return build(m, p, NULL);
+}
+
+/* DRAM gives 20 GB/s: of 8e9 bytes 0.4 s. L2 is so much faster that four times the bytes, and so a
+ * quarter of the intensity, need less. */
+static void the_binding_level_is_the_one_used_most_not_the_leftmost(void **state)
+{
+    (void)state;
+    struct rl_machine m = test_machine();
+    struct rl_profile p = {0};
+    struct rl_report r = with_traffic(&m, &p, 32e9, 8e9, 0.5);
+    assert_true(rl_intensity(&p.kernel[0], "L2") < rl_intensity(&p.kernel[0], "DRAM"));
+    assert_string_equal(r.row[0].place.bound, "memory:DRAM");
+    assert_null(find_advice(&r.row[0], "memory.order")); /* nothing to explain */
+    rl_report_release(&r);
+    rl_profile_release(&p);
+    rl_machine_release(&m);
+}
+
+static void intensities_in_an_unusual_order_are_explained(void **state)
+{
+    (void)state;
+    struct rl_machine m = test_machine();
+    struct rl_profile p = {0};
+    struct rl_report r = with_traffic(&m, &p, 4e9, 8e9, 0.5);
+    assert_string_equal(r.row[0].place.bound, "memory:DRAM");
+    const struct rl_advice *a = find_advice(&r.row[0], "memory.order");
+    assert_non_null(a);
+    assert_non_null(strstr(a->text, "moves 2 times as many bytes through DRAM (modelled) as "
+                                    "through L2 (modelled)"));
+    assert_true(a->gain <= 1);
+    rl_report_release(&r);
+    rl_profile_release(&p);
+    p = (struct rl_profile){0};
+    r = with_traffic(&m, &p, 8e9, 8.5e9, 0.5); /* within what two counts differ by */
+    assert_null(find_advice(&r.row[0], "memory.order"));
+    rl_report_release(&r);
+    rl_profile_release(&p);
+    rl_machine_release(&m);
+}
+
 static void a_stream_is_not_told_of_strides(void **state)
 {
     (void)state;
@@ -437,6 +486,8 @@ int main(void)
         cmocka_unit_test(traffic_far_above_compulsory_asks_for_tiling_and_caps_the_gain),
         cmocka_unit_test(columns_walked_across_lines_are_named_first),
         cmocka_unit_test(a_verdict_without_the_outermost_level_says_so),
+        cmocka_unit_test(the_binding_level_is_the_one_used_most_not_the_leftmost),
+        cmocka_unit_test(intensities_in_an_unusual_order_are_explained),
         cmocka_unit_test(a_stream_is_not_told_of_strides),
         cmocka_unit_test(scalar_code_is_told_to_vectorise),
         cmocka_unit_test(a_slow_library_is_asked_for_other_code_and_not_its_caller),
