@@ -38,25 +38,46 @@ static long map_fixed(uint64_t at, int protection, int flags, int fd)
     return rle_sys6(SYS_mmap, (long)at, ARENA_BYTES, protection, flags, fd, 0);
 }
 
-/* The same memory twice: writable anywhere, executable at `at`. Returns the write address, NULL if
- * there is none. */
-static uint8_t *map_dual(uint64_t at, int fixed)
+/* Memory that can be mapped twice: its descriptor, or a negated error number. */
+static long new_memory(void)
 {
     long fd = rle_sys3(SYS_memfd_create, (long)"roofline-engine", MFD_CLOEXEC, 0);
     if (rle_is_error(fd))
-        return NULL;
-    long write = rle_sys3(SYS_ftruncate, fd, ARENA_BYTES, 0);
-    if (!rle_is_error(write))
-        write = map_fixed(0, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, (int)fd);
-    long run = rle_is_error(write) ? write
-                                   : map_fixed(at, PROT_READ | PROT_EXEC,
-                                               MAP_SHARED | MAP_NORESERVE | fixed, (int)fd);
+        return fd;
+    long error = rle_sys3(SYS_ftruncate, fd, ARENA_BYTES, 0);
+    if (!error)
+        return fd;
     rle_sys3(SYS_close, fd, 0, 0);
-    if (run == (long)at)
-        return (uint8_t *)write;
-    if (!rle_is_error(write))
-        rle_sys3(SYS_munmap, write, ARENA_BYTES, 0);
-    return NULL;
+    return error;
+}
+
+/* NULL if that cannot be done. */
+static uint8_t *map_writable(long fd)
+{
+    long at = map_fixed(0, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, (int)fd);
+    return rle_is_error(at) ? NULL : (uint8_t *)at;
+}
+
+static bool map_executable(uint64_t at, int fixed, long fd)
+{
+    return map_fixed(at, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_NORESERVE | fixed, (int)fd) ==
+           (long)at;
+}
+
+/* The same memory twice: writable anywhere, executable at `at`. Returns the write address, NULL if
+ * there is none. */
+static uint8_t *map_dual(uint64_t at)
+{
+    long fd = new_memory();
+    if (rle_is_error(fd))
+        return NULL;
+    uint8_t *write = map_writable(fd);
+    if (write && !map_executable(at, MAP_FIXED_NOREPLACE, fd)) {
+        rle_sys3(SYS_munmap, (long)write, ARENA_BYTES, 0);
+        write = NULL;
+    }
+    rle_sys3(SYS_close, fd, 0, 0);
+    return write;
 }
 
 static uint8_t *map_code(uint64_t at)
@@ -70,7 +91,7 @@ static uint8_t *map_code(uint64_t at)
             return NULL;
         arenas.dual = true;
     }
-    return map_dual(at, MAP_FIXED_NOREPLACE);
+    return map_dual(at);
 }
 
 /* A new arena within `reach` of `pc`; NULL if there is no hole, or no memory. */
@@ -189,16 +210,27 @@ void rle_arenas_before_fork(void)
     *arenas.copied = 0;
 }
 
+static void forget_child(void)
+{
+    rle_sys3(SYS_munmap, (long)arenas.copied, RLE_PAGE, 0);
+    arenas.copied = NULL;
+}
+
 void rle_arenas_await_child(void)
 {
     enum { WAIT_NS = 10000000 };
     uint64_t time[2] = {0, WAIT_NS};
-    if (!arenas.copied)
+    if (!arenas.dual)
         return;
     uint64_t give_up_ns = rle_now_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
-    while (!__atomic_load_n(arenas.copied, __ATOMIC_ACQUIRE) &&
-           rle_now_ns(CLOCK_MONOTONIC) < give_up_ns)
-        rle_sys4(SYS_futex, (long)arenas.copied, FUTEX_WAIT, 0, (long)time);
+    while (arenas.copied && !__atomic_load_n(arenas.copied, __ATOMIC_ACQUIRE)) {
+        if (rle_now_ns(CLOCK_MONOTONIC) >= give_up_ns)
+            forget_child(); /* what it still says is not to be taken for the next one's */
+        else
+            rle_sys4(SYS_futex, (long)arenas.copied, FUTEX_WAIT, 0, (long)time);
+    }
+    if (!arenas.copied)
+        rle_arenas_make_private(); /* leaving the child what there was */
 }
 
 void rle_arenas_tell_parent(void)
@@ -207,36 +239,37 @@ void rle_arenas_tell_parent(void)
         return;
     __atomic_store_n(arenas.copied, 1, __ATOMIC_RELEASE);
     rle_sys4(SYS_futex, (long)arenas.copied, FUTEX_WAKE, 1, 0);
-    rle_sys3(SYS_munmap, (long)arenas.copied, RLE_PAGE, 0);
-    arenas.copied = NULL;
+    forget_child();
 }
 
-/* Copy what is used of it; the write address stays, as the cursors hold it. */
+/* Other threads may be executing it: at no moment may anything else be seen there. The write
+ * address stays, as the cursors hold it. */
 static bool make_private(const struct rle_arena *a)
 {
-    uint8_t *parent = (uint8_t *)(a->start - (uint64_t)a->to_exec);
-    uint8_t *copy = rle_map(ARENA_BYTES);
-    if (!copy)
-        return false;
-    uint64_t hot = (uint64_t)(a->emit.at - parent);
-    uint64_t cold = (uint64_t)(a->emit.other - parent) - HOT_BYTES;
-    uint64_t constants = ARENA_BYTES - (uint64_t)(a->emit.constant - parent);
-    rle_copy(copy, parent, hot);
-    rle_copy(copy + HOT_BYTES, parent + HOT_BYTES, cold);
-    rle_copy(copy + ARENA_BYTES - constants, a->emit.constant, constants);
-    uint8_t *write = map_dual(a->start, MAP_FIXED);
-    if (write) {
-        rle_copy(write, copy, hot);
-        rle_copy(write + HOT_BYTES, copy + HOT_BYTES, cold);
-        rle_copy(write + ARENA_BYTES - constants, copy + ARENA_BYTES - constants, constants);
-        rle_sys6(SYS_mremap, (long)write, ARENA_BYTES, ARENA_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED,
-                 (long)parent, 0);
+    uint8_t *shared = (uint8_t *)(a->start - (uint64_t)a->to_exec);
+    uint64_t hot = (uint64_t)(a->emit.at - shared);
+    uint64_t cold = (uint64_t)(a->emit.other - shared) - HOT_BYTES;
+    uint64_t constants = ARENA_BYTES - (uint64_t)(a->emit.constant - shared);
+    long fd = new_memory();
+    uint8_t *own = rle_is_error(fd) ? NULL : map_writable(fd);
+    bool done = own != NULL;
+    if (done) {
+        rle_copy(own, shared, hot);
+        rle_copy(own + HOT_BYTES, shared + HOT_BYTES, cold);
+        rle_copy(own + ARENA_BYTES - constants, a->emit.constant, constants);
+        done = map_executable(a->start, MAP_FIXED, fd);
+        if (done)
+            rle_sys6(SYS_mremap, (long)own, ARENA_BYTES, ARENA_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED,
+                     (long)shared, 0);
+        else
+            rle_sys3(SYS_munmap, (long)own, ARENA_BYTES, 0);
     }
-    rle_sys3(SYS_munmap, (long)copy, ARENA_BYTES, 0);
-    return write != NULL;
+    if (!rle_is_error(fd))
+        rle_sys3(SYS_close, fd, 0, 0);
+    return done;
 }
 
-bool rle_arenas_after_fork(void)
+bool rle_arenas_make_private(void)
 {
     for (uint32_t i = 0; arenas.dual && i < arenas.used; i++)
         if (arenas.arena[i].to_exec && !make_private(&arenas.arena[i]))

@@ -48,14 +48,15 @@ uint32_t rle_arena_fragment(const struct rle_arena *arena, uint64_t at);
 uint8_t *rle_arena_writable(uint64_t at);
 
 /** Around a fork, in the parent. Where code is mapped twice its memory is the child's too at first,
- * and may not change until the child has a copy. */
+ * and may not change until the child has a copy. To a child that takes long, being stopped perhaps,
+ * it is left. */
 void rle_arenas_before_fork(void);
 void rle_arenas_await_child(void);
 /** In the child: it has one, or goes on without. */
 void rle_arenas_tell_parent(void);
 
-/** In the child of a fork: arenas whose memory is shared with the parent get memory of their own.
- * @return false if there is none: then the child must not enter the cache. */
-bool rle_arenas_after_fork(void);
+/** Arenas whose memory is shared with the other side of a fork get memory of their own.
+ * @return false if there is none: then a child must not enter the cache. */
+bool rle_arenas_make_private(void);
 
 #endif

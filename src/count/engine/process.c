@@ -151,7 +151,7 @@ static void become_child(struct rle_thread *thread)
         rle_go_uncounted(); /* whoever would have read it has cleared up: nothing to complain of */
     else if (error && (!leaves || !rle_result_is_open()))
         leave_uncounted("a child process gets no result file");
-    else if (!rle_arenas_after_fork())
+    else if (!rle_arenas_make_private())
         leave_uncounted("no memory for a child's copy of translated code");
     rle_arenas_tell_parent();
     engine->actions = *thread->actions;
