@@ -19,12 +19,14 @@ enum {
     SYSCALL_INSN_BYTES = 2,
     PAUSE_NS = 200000,
     STOP_NS_PER_TRY = 200000,
-    STOP_TRIES = 15000, /* three seconds */
     TRIES_PER_LOOK = 100,
     ROUNDS_MAX = 1000,
     CALL_TRIES = 100,
     PATH_BYTES = 64,
 };
+
+/** Until a thread that was asked to stop is taken for one that does not. */
+#define STOP_PATIENCE_NS 3000000000ull
 
 static bool fail(struct target *t, const char *why)
 {
@@ -130,17 +132,19 @@ enum stop { STOPPED, GONE, IS_STOPPED, SLEEPS, DOES_NOT };
 
 /* Wait until it stands in the stop that PTRACE_INTERRUPT asked for. Signals are delivered as if
  * nobody traced it. A thread that sleeps too deeply may do so for others that are stopped already:
- * it is waited for only with `patience`. */
-static enum stop await_stop(pid_t pid, pid_t tid, bool patience)
+ * it is waited for only with `patience`. Past `deadline_ns` it is looked at once. */
+static enum stop await_stop(pid_t pid, pid_t tid, uint64_t deadline_ns, bool patience)
 {
     int status;
-    for (int tries = 1; tries < STOP_TRIES; tries++) {
+    for (int tries = 1;; tries++) {
         pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
         if (got < 0 || (got == tid && !WIFSTOPPED(status)))
             return GONE;
         if (got == 0) {
             if (!patience && tries % TRIES_PER_LOOK == 0 && process_sleeps_deeply(pid, tid))
                 return SLEEPS;
+            if (monotonic_ns() >= deadline_ns)
+                return DOES_NOT;
             nanosleep(&(struct timespec){0, STOP_NS_PER_TRY}, NULL);
             continue;
         }
@@ -151,12 +155,11 @@ static enum stop await_stop(pid_t pid, pid_t tid, bool patience)
             signal = 0;
         ptrace(PTRACE_CONT, tid, NULL, (void *)(intptr_t)signal);
     }
-    return DOES_NOT;
 }
 
 static bool wait_for_stop(struct target *t, pid_t tid)
 {
-    switch (await_stop(t->pid, tid, false)) {
+    switch (await_stop(t->pid, tid, monotonic_ns() + STOP_PATIENCE_NS, false)) {
     case STOPPED:
         return true;
     case GONE:
@@ -315,9 +318,10 @@ void target_let_go(const struct tracee *tracee)
 }
 
 /* First those that stand: the others may need them to come to their stop, in which the kernel would
- * leave them. */
+ * leave them, and have as long for that as one has. */
 void target_release(struct target *t)
 {
+    uint64_t deadline_ns = monotonic_ns() + STOP_PATIENCE_NS;
     for (size_t i = 0; i < t->n_threads; i++)
         if (t->thread[i].stopped)
             target_let_go(&t->thread[i]);
@@ -325,7 +329,7 @@ void target_release(struct target *t)
         struct tracee *late = &t->thread[i];
         if (late->stopped)
             continue;
-        late->stopped = await_stop(t->pid, late->tid, true) == STOPPED &&
+        late->stopped = await_stop(t->pid, late->tid, deadline_ns, true) == STOPPED &&
                         ptrace(PTRACE_GETREGS, late->tid, NULL, &late->regs) == 0;
         target_let_go(late);
     }
