@@ -7,7 +7,8 @@ command -v valgrind > /dev/null 2>&1 || { echo "skipped: valgrind is not install
 engine=$1 counts=$2 program=$3
 shift 3
 work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/tidy.sh"
+tidy "$work"
 . "$(dirname "$0")/plain.sh"
 engine=$(plain_engine "$engine" "$work")
 valgrind -q --tool=callgrind --skip-plt=no --callgrind-out-file="$work/out" "$program" "$@" \

@@ -9,11 +9,13 @@ set -u
 engine=$1 counts=$2 program=$3
 shift 3
 work=$(mktemp -d /dev/shm/rl-engine.XXXXXX 2>/dev/null || mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/tidy.sh"
+tidy "$work"
 . "$(dirname "$0")/plain.sh"
 engine=$(plain_engine "$engine" "$work")
 "$program" "$@" > "$work/native.out" 2> "$work/native.err" < /dev/null &
-wait $!; native=$?
+running=$!
+wait $running; native=$?
 [ $native -ne 77 ] || { cat "$work/native.out"; exit 77; }
 options=${RLE_OPTIONS:-}output=$work/r
 if [ -n "${LAUNCHER:-}" ]; then
@@ -21,8 +23,9 @@ if [ -n "${LAUNCHER:-}" ]; then
 else
     LD_PRELOAD=$engine ROOFLINE_ENGINE=$options "$program" "$@" > "$work/engine.out" 2> "$work/engine.err" < /dev/null &
 fi
-pid=$!
+pid=$! running=$!
 wait $pid; counted=$?
+running=
 bad=0
 if [ $native -ne $counted ]; then
     echo "status: native $native, under the engine $counted"

@@ -4,7 +4,8 @@
 set -u
 engine=$1 deny=$2 counts=$3 program=$4
 work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/tidy.sh"
+tidy "$work"
 "$program" > "$work/native.out" 2> /dev/null
 native=$?
 "$deny" --exec env LD_PRELOAD="$engine" ROOFLINE_ENGINE="output=$work/r" "$program" > "$work/out" 2> "$work/err"

@@ -5,7 +5,8 @@
 set -u
 engine=$1 counts=$2 program=$3
 work=$(mktemp -d /dev/shm/rl-engine.XXXXXX 2>/dev/null || mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/tidy.sh"
+tidy "$work"
 . "$(dirname "$0")/plain.sh"
 engine=$(plain_engine "$engine" "$work")
 "$program" > "$work/native" 2> /dev/null; native=$?

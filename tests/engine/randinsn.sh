@@ -6,7 +6,8 @@
 set -u
 program=$1 engine=$2 first=$3 last=$4 sequences=$5
 work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/tidy.sh"
+tidy "$work"
 . "$(dirname "$0")/plain.sh"
 engine=$(plain_engine "$engine" "$work")
 "$program" --sequences 1 >"$work/probe" 2>&1 || { cat "$work/probe"; exit 77; }

@@ -11,7 +11,8 @@ set -u
 roofline=$1 list=$(realpath "$2") mode=${3:-count}
 scratch=$(mktemp -d) || exit 2 # not in /dev/shm, where containers allow no programs
 work=${4:-$scratch}
-trap 'rm -rf "$scratch"' EXIT
+. "$(dirname "$0")/tidy.sh"
+tidy "$scratch" TERM # which `timeout` hands on
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE 2> /dev/null
 mkdir -p "$work" && cd "$work" || exit 2
 seq 1 20000 | sed 's/$/ the quick brown fox jumps over the lazy dog/' > text
@@ -123,6 +124,16 @@ uncounted() {
     [ $? -eq 0 ] || [ "$mode" = translate ] || cat complaints
 }
 
+# timed SECONDS COMMAND...: it has a process group of its own, which is told when this script is to end.
+timed() {
+    timeout "$@" &
+    running=$!
+    wait $running
+    set -- $?
+    running=
+    return "$1"
+}
+
 passed=0 failed=0 skipped=0 absent=
 while IFS= read -r line; do
     case $line in '' | '#'*) continue ;; esac
@@ -132,9 +143,9 @@ while IFS= read -r line; do
         continue
     fi
     case $line in '['*) command=${line#*] } ;; *) command=$line ;; esac
-    timeout 120 sh -c "$command" > native.out 2> native.err < /dev/null; native=$?
+    timed 120 sh -c "$command" > native.out 2> native.err < /dev/null; native=$?
     rm -f numbers
-    timeout 600 "$roofline" count $how -o numbers -- sh -c "$command" > engine.out 2> engine.err < /dev/null; counted=$?
+    timed 600 "$roofline" count $how -o numbers -- sh -c "$command" > engine.out 2> engine.err < /dev/null; counted=$?
     complaint=
     [ $native -eq $counted ] || complaint="native status $native, under the engine $counted"
     cmp -s native.out engine.out || complaint="$complaint; other output"
