@@ -38,6 +38,17 @@ detach() {
     "$launcher" --detach "$engine" $pid
 }
 
+# start_long: until `stop`, however slow the machine is.
+start_long() {
+    start 100
+}
+
+# stop STATUS: tell the program to end.
+stop() {
+    kill -TERM $pid
+    end "$1"
+}
+
 # end STATUS: of the program, which prints that nothing was wrong.
 end() {
     wait $pid
@@ -75,7 +86,7 @@ check_ratio() {
 }
 
 ratio() {
-    start 2
+    start_long
     attach || complain "$(cat "$work/message")"
     sleep 0.3
     detach || bad=1
@@ -88,13 +99,14 @@ ratio() {
     sleep 0.3
     count "$work/r.$pid.0"
     cmp "$work/before" "$work/counts" || complain "it is still counted"
-    end 5
+    stop 5
 }
 
 to_end() {
-    start 1
+    start_long
     attach || complain "$(cat "$work/message")"
-    end 5
+    sleep 0.3
+    stop 5
     count "$work/r.$pid.0"
     expect "state 2"
     expect "status 5"
@@ -104,7 +116,7 @@ to_end() {
 # A second time, with another result, and twice at once, which is refused.
 again() {
     scenario=threads
-    start 3
+    start_long
     attach || complain "$(cat "$work/message")"
     attach && complain "attached twice"
     grep -q 'being counted already' "$work/message" || complain "$(cat "$work/message")"
@@ -113,7 +125,7 @@ again() {
     attach || complain "$(cat "$work/message")"
     sleep 0.3
     detach || bad=1
-    end 5
+    stop 5
     for file in "$work/r.$pid.0" "$work/r.$pid.1"; do
         count "$file"
         expect "state 4"
@@ -123,7 +135,7 @@ again() {
 
 # The first time where no result can be written; then it works.
 elsewhere() {
-    start 2
+    start_long
     "$launcher" --attach "$engine" "output=$work/none/r" $pid 2> "$work/message" && complain "it was attached to"
     grep -q 'result file cannot be created' "$work/message" || complain "$(cat "$work/message")"
     attach || complain "$(cat "$work/message")"
@@ -133,7 +145,7 @@ elsewhere() {
     attach || complain "$(cat "$work/message")"
     sleep 0.2
     detach || bad=1
-    end 5
+    stop 5
     for file in "$work/r.$pid.0" "$work/r.$pid.1"; do
         count "$file"
         check_ratio
@@ -143,7 +155,7 @@ elsewhere() {
 # While its only thread waits it is attached to and left; the thread finds out when it wakes.
 idle() {
     scenario=idle
-    start 3
+    start_long
     for result in 0 1 2; do
         attach || complain "$(cat "$work/message")"
         sleep 0.0$result
@@ -153,7 +165,7 @@ idle() {
     sleep 0.7 # it wakes
     detach || bad=1
     sleep 0.6 # and again
-    end 5
+    stop 5
     counted=0
     for file in "$work/r.$pid".*; do
         count "$file"
@@ -172,17 +184,17 @@ refused() {
     started) words="counted since its start" scenario=spin program_env=1 ;;
     esac
     if [ "$reason" = started ]; then
-        LD_PRELOAD=$engine ROOFLINE_ENGINE=output=$work/first "$program" spin 1 > "$work/out" 2> "$work/err" &
+        LD_PRELOAD=$engine ROOFLINE_ENGINE=output=$work/first "$program" spin 100 > "$work/out" 2> "$work/err" &
         pid=$! running=$!
         while ! grep -q ready "$work/err"; do sleep 0.01; done
     else
-        start 1
+        start_long
     fi
     [ "$reason" = stopped ] && kill -STOP $pid
     attach && complain "it was attached to"
     grep -q "$words" "$work/message" || complain "the reason is: $(cat "$work/message")"
     [ "$reason" = stopped ] && kill -CONT $pid
-    end 5
+    stop 5
 }
 
 # lines of the milliseconds of bursts

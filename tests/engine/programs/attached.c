@@ -1,6 +1,6 @@
-/* Programs to attach to and to leave: attached SCENARIO SECONDS [EINTR]. What is printed is the
- * same however often that happens. With a third argument, epoll_wait may end without cause. "ready"
- * goes to standard error when the scenario has begun. */
+/* Programs to attach to and to leave: attached SCENARIO SECONDS [EINTR]; SIGTERM ends one early.
+ * What is printed is the same however often that happens. With a third argument, epoll_wait may end
+ * without cause. "ready" goes to standard error when the scenario has begun. */
 #include <asm/prctl.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -29,6 +29,8 @@
 static double end_s;
 static bool epoll_may_end; /* as after a stop, when its waiter is let go by nobody but the kernel */
 static atomic_ulong wrong, rounds;
+static volatile sig_atomic_t is_told_to_end;
+static volatile pid_t helper; /* to be told too */
 
 static double now_s(void)
 {
@@ -39,7 +41,14 @@ static double now_s(void)
 
 static bool goes_on(void)
 {
-    return now_s() < end_s;
+    return !is_told_to_end && now_s() < end_s;
+}
+
+static void end_early(int signal)
+{
+    is_told_to_end = 1;
+    if (helper)
+        kill(helper, signal);
 }
 
 static void check(bool holds, const char *what)
@@ -323,6 +332,7 @@ static void idle(void)
     pid_t parent = getpid(), child = fork();
     if (child == 0)
         prod(pipe_to[1], parent);
+    helper = child;
     close(pipe_to[1]);
     while (read(pipe_to[0], &c, 1) == 1) {
         check(c == expected++, "read from a pipe");
@@ -496,6 +506,7 @@ int main(int argc, char **argv)
     const char *scenario = argc > 1 ? argv[1] : "spin";
     end_s = now_s() + (argc > 2 ? atof(argv[2]) : 1);
     epoll_may_end = argc > 3;
+    sigaction(SIGTERM, &(struct sigaction){.sa_handler = end_early, .sa_flags = SA_RESTART}, NULL);
     fprintf(stderr, "ready\n");
     if (!strcmp(scenario, "gs"))
         use_gs();
