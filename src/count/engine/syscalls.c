@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "count/engine/attach.h"
+#include "count/engine/confine.h"
 #include "count/engine/corrections.h"
 #include "count/engine/dispatch.h"
 #include "count/engine/engine.h"
@@ -121,6 +122,17 @@ static long trace(struct rle_thread *thread, long nr, long *args)
     return result;
 }
 
+/* Leave before, rather than be the reason why the program is ended. */
+static long confine(struct rle_thread *thread, long nr, long *args)
+{
+    (void)thread;
+    const char *reason = rle_confine_reason(nr, args);
+    if (!reason)
+        return rle_program_syscall(nr, args);
+    rle_detach(reason);
+    return RLE_RESTART;
+}
+
 static rle_syscall_handler *handler_of(long nr)
 {
     switch (nr) {
@@ -166,6 +178,9 @@ static rle_syscall_handler *handler_of(long nr)
         return arch_prctl;
     case SYS_ptrace:
         return trace;
+    case SYS_prctl:
+    case SYS_seccomp:
+        return confine;
     case SYS_setrlimit:
     case SYS_prlimit64:
         return change_limit;
