@@ -7,7 +7,7 @@ program=$1
 shift
 folder=$(dirname "$0")/../bench
 [ $# -gt 0 ] || set -- $(cd "$folder" && echo *.sh | sed 's/\.sh//g')
-echo "$# comparisons: $*; likwid takes 3 minutes, sampling 2, slowdown 15"
+echo "$# comparisons: $*; likwid takes 3 minutes, sampling 2, slowdown 15, verdicts 1"
 for comparison in "$@"; do
     [ -x "$folder/$comparison.sh" ] || { echo "bench: no comparison '$comparison'" >&2; exit 2; }
     echo "== $comparison"

@@ -56,6 +56,10 @@ extern const struct rl_rule_table rl_rules_other;
 /** Whether a memory level is used more than what the kernel's own instructions allow in compute. */
 bool rl_memory_is_nearest(const struct rl_evidence *e);
 
+/** The latency by which the kernel's dependent loads explain its time; NULL: none does. Borrowed
+ * from the machine. */
+const struct rl_latency *rl_awaited_latency(const struct rl_evidence *e);
+
 /** Every rule, in order of speaking. @return the rule, NULL past the last. */
 const struct rl_rule *rl_rule_at(size_t index);
 

@@ -88,7 +88,7 @@ static bool stride(const struct rl_evidence *e, char *text, size_t size, double 
 {
     const double worth_it = 1.5;
     bool latency = e->place->verdict == RL_VERDICT_LATENCY;
-    if (!is_memory_bound(e) && !latency)
+    if ((!is_memory_bound(e) && !latency) || rl_awaited_latency(e))
         return false;
     const struct rl_traffic *worst = NULL;
     double most = worth_it;

@@ -16,26 +16,41 @@ static void busiest(const struct rl_evidence *e, char *text, size_t size)
     snprintf(text, size, percent < 0.95 ? "%s at %.1g %%" : "%s at %.0f %%", top->name, percent);
 }
 
-static bool latency(const struct rl_evidence *e, char *text, size_t size, double *ret_gain)
+const struct rl_latency *rl_awaited_latency(const struct rl_evidence *e)
 {
     const double some = 0.5;
+    if (e->place->verdict != RL_VERDICT_LATENCY || !rl_known(e->kernel->latency_bound_loads))
+        return NULL;
+    for (size_t i = 0; i < e->machine->n_latency; i++) {
+        const struct rl_latency *l = &e->machine->latency[i];
+        double share =
+            e->kernel->latency_bound_loads.value * l->time_s.value / e->kernel->time_s.value;
+        if (rl_known(l->time_s) && share > some && share < 1 / some)
+            return l;
+    }
+    return NULL;
+}
+
+static bool chain(const struct rl_evidence *e, char *text, size_t size, double *ret_gain)
+{
+    const struct rl_latency *awaited = rl_awaited_latency(e);
+    if (!awaited)
+        return false;
+    *ret_gain = 0;
+    snprintf(text, size,
+             "waits for dependent loads: %.3g of them at %s latency explain its time; walk several "
+             "chains at once, prefetch, or store the data in order of use",
+             e->kernel->latency_bound_loads.value, awaited->level);
+    return true;
+}
+
+static bool latency(const struct rl_evidence *e, char *text, size_t size, double *ret_gain)
+{
     if (e->place->verdict != RL_VERDICT_LATENCY)
         return false;
     char most[64];
     busiest(e, most, sizeof most);
     *ret_gain = 0;
-    double time_s = e->kernel->time_s.value;
-    for (size_t i = 0; rl_known(e->kernel->latency_bound_loads) && i < e->machine->n_latency; i++) {
-        const struct rl_latency *l = &e->machine->latency[i];
-        double share = e->kernel->latency_bound_loads.value * l->time_s.value / time_s;
-        if (rl_known(l->time_s) && share > some && share < 1 / some) {
-            snprintf(text, size,
-                     "waits for dependent loads: %.3g of them at %s latency explain its time; walk "
-                     "several chains at once, prefetch, or store the data in order of use",
-                     e->kernel->latency_bound_loads.value, l->level);
-            return true;
-        }
-    }
     snprintf(text, size,
              "is far from every roof (%s): look for dependent loads, short or irregular loops, "
              "branch misses, waiting threads or time outside the loop",
@@ -140,6 +155,11 @@ static bool unknown_levels(const struct rl_evidence *e, char *text, size_t size,
 }
 
 static const struct rl_rule rules[] = {
+    {.id = "latency.chain",
+     .summary = "the latency of dependent loads explains half of the time at least",
+     .source = SOURCE_WILLIAMS,
+     .turn = RL_TURN_FIRST,
+     .speak = chain},
     {.id = "latency.cause",
      .summary = "no resource is used for more than half of the time",
      .source = SOURCE_WILLIAMS,

@@ -395,9 +395,16 @@ static void a_pointer_chase_names_dependent_loads(void **state)
     k->flop = rl_value(0, RL_SOURCE_COUNTED, 0);
     k->latency_bound_loads = rl_value(9e6, RL_SOURCE_COUNTED, 0);
     add_bytes(k, "DRAM", 9e6 * 64, 9e6 * 64);
+    /* A line is read for every pointer of 8 bytes, as it must be where the next one is elsewhere.
+     */
+    struct rl_traffic *t;
+    assert_int_equal(rl_kernel_traffic(k, "DRAM", &t, NULL), RL_OK);
+    t->read = rl_value(9e6 * 64, RL_SOURCE_SIMULATED, 0);
+    k->load_bytes = rl_value(9e6 * 8, RL_SOURCE_COUNTED, 0);
     struct rl_report r = build(&m, &p, NULL);
     assert_int_equal(r.row[0].place.verdict, RL_VERDICT_LATENCY);
-    const struct rl_advice *a = find_advice(&r.row[0], "latency.cause");
+    assert_null(find_advice(&r.row[0], "memory.stride"));
+    const struct rl_advice *a = find_advice(&r.row[0], "latency.chain");
     assert_non_null(a);
     assert_non_null(strstr(a->text, "dependent loads: 9e+06 of them at DRAM latency"));
     rl_report_release(&r);
