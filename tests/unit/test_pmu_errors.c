@@ -176,6 +176,7 @@ static void each_errno_has_its_own_reason_and_sentence(void **state)
     (void)state;
     static const struct answer answers[] = {
         {EACCES, 4, RL_PMU_PARANOID, "kernel.perf_event_paranoid is 4"},
+        {EACCES, 2, RL_PMU_POLICY, "although kernel.perf_event_paranoid is 2: probably a security"},
         {EPERM, 3, RL_PMU_PARANOID, "kernel.perf_event_paranoid is 3"},
         {EPERM, 2, RL_PMU_SECCOMP, "seccomp"},
         {ENOENT, 2, RL_PMU_NO_PMU, "no hardware counters"},

@@ -5,6 +5,7 @@
 #include "count/perf_event/pmu.h"
 #include "timing/clock.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <math.h>
@@ -25,6 +26,7 @@ static struct machine {
     bool mixes;  /* fp64 events count fp32 as well */
     bool is_asleep; /* instructions hardly count */
     bool is_shared; /* counters are taken away for a while */
+    int refusal;    /* errno of every open; 0: none */
     uint64_t config[FDS];
     int group_of[FDS];
     int leader;
@@ -65,6 +67,10 @@ static int fake_open(void *context, struct perf_event_attr *attr, pid_t pid, int
     (void)context;
     (void)pid;
     (void)cpu;
+    if (machine.refusal) {
+        errno = machine.refusal;
+        return -1;
+    }
     int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     assert_in_range(fd, 0, FDS - 1);
     machine.config[fd] = attr->config;
@@ -352,6 +358,53 @@ static void doctor_says_what_is_missing_and_how_to_get_it(void **state)
     rl_pmu_free(pmu);
 }
 
+/* What `record --count pmu` is refused with, and what `doctor` prints: the same cause, and the line
+ * that mends it. */
+static void every_refusal_names_its_cause_and_the_line_that_mends_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *machine;
+        int refusal;
+        const char *cause, *enable;
+    } cases[] = {
+        {"paranoid-4", EACCES, "kernel.perf_event_paranoid is 4",
+         "sudo sysctl kernel.perf_event_paranoid=2"},
+        {"paranoid-4", EPERM, "kernel.perf_event_paranoid is 4",
+         "sudo sysctl kernel.perf_event_paranoid=2"},
+        {"skylake-client", EPERM,
+         "although kernel.perf_event_paranoid is 0: probably the container",
+         "run the container with a seccomp profile that allows perf_event_open"},
+        {"skylake-client", EACCES, "although kernel.perf_event_paranoid is 0: probably a security",
+         "have the administrator permit perf_event for this user there"},
+        {"skylake-client", ENOENT, "offers no hardware counters", "(vPMU)"},
+        {"guest-without-pmu", 0, "offers no hardware counters", "(vPMU)"},
+        {"skylake-client", EMFILE, "too few file descriptors are granted", "ulimit -n 65536"},
+        {"skylake-client", ENFILE, "the system is out of file descriptors", "fs.file-max"},
+        {"skylake-client", EBUSY, "another program holds the counters", "end the other profiler"},
+        {"skylake-client", EINVAL, "refuses these events together", "kernel.nmi_watchdog=0"},
+        {"skylake-client", ENOSYS, "no perf_event_open", ""},
+        {"no-perf-events", 0, "no perf_event_open", ""},
+    };
+    struct rl_cpu cpu = skylake();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rl_pmu_line line[4];
+        struct rl_error err = {0};
+        reset();
+        machine.refusal = cases[i].refusal;
+        struct rl_pmu *pmu = new_pmu(cases[i].machine, &cpu);
+        assert_int_equal(rl_pmu_probe(pmu, &err), RL_EUNAVAIL);
+        if (!strstr(err.text, cases[i].cause) || !strstr(err.text, cases[i].enable))
+            fail_msg("errno %d: %s", cases[i].refusal, err.text);
+        assert_int_equal(!strstr(err.text, "to enable: "), !cases[i].enable[0]);
+        assert_int_equal(rl_pmu_doctor(pmu, line, 4), 1);
+        assert_false(line[0].works);
+        if (!strstr(line[0].text, cases[i].cause) || !strstr(line[0].enable, cases[i].enable))
+            fail_msg("errno %d: %s (%s)", cases[i].refusal, line[0].text, line[0].enable);
+        rl_pmu_free(pmu);
+    }
+}
+
 /* The real kernels run, and what each must show is known. */
 static void trials_are_made_of_the_kernels_that_run_here(void **state)
 {
@@ -419,6 +472,7 @@ int main(void)
         cmocka_unit_test(results_can_be_kept_for_the_same_machine_only),
         cmocka_unit_test(a_program_is_counted_over_all_runs),
         cmocka_unit_test(doctor_says_what_is_missing_and_how_to_get_it),
+        cmocka_unit_test(every_refusal_names_its_cause_and_the_line_that_mends_it),
         cmocka_unit_test(trials_are_made_of_the_kernels_that_run_here),
         cmocka_unit_test(expectations_follow_precision_width_and_level),
     };

@@ -311,7 +311,7 @@ static void each_refusal_of_the_kernel_is_the_regions_reason(void **state)
         int error;
         enum rl_pmu_why why;
     } cases[] = {
-        {EACCES, RL_PMU_PARANOID},    {EPERM, RL_PMU_SECCOMP},     {ENOENT, RL_PMU_NO_PMU},
+        {EACCES, RL_PMU_POLICY},      {EPERM, RL_PMU_SECCOMP},     {ENOENT, RL_PMU_NO_PMU},
         {ENXIO, RL_PMU_NO_REGISTER},  {EINVAL, RL_PMU_BAD_GROUP},  {EMFILE, RL_PMU_FILES},
         {ENFILE, RL_PMU_FILES_ALL},   {EBUSY, RL_PMU_BUSY},        {ENODEV, RL_PMU_NO_DEVICE},
         {EOPNOTSUPP, RL_PMU_NO_MODE}, {ENOSYS, RL_PMU_NO_CALL},    {ENOMEM, RL_PMU_NO_MEMORY},

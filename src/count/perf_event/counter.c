@@ -86,9 +86,9 @@ static int open_slot(const struct rl_pmu_counter *c, const struct group *group,
 /* Nothing else of the group can be opened either. */
 static bool is_final(enum rl_pmu_why why)
 {
-    return why == RL_PMU_PARANOID || why == RL_PMU_SECCOMP || why == RL_PMU_NO_CALL ||
-           why == RL_PMU_GONE || why == RL_PMU_FILES || why == RL_PMU_FILES_ALL ||
-           why == RL_PMU_OTHER_KERNEL;
+    return why == RL_PMU_PARANOID || why == RL_PMU_POLICY || why == RL_PMU_SECCOMP ||
+           why == RL_PMU_NO_CALL || why == RL_PMU_GONE || why == RL_PMU_FILES ||
+           why == RL_PMU_FILES_ALL || why == RL_PMU_OTHER_KERNEL;
 }
 
 static void open_one(const struct rl_pmu_counter *c, struct group *group, size_t i)

@@ -26,6 +26,10 @@ static const struct row rows[RL_PMU_WHY_COUNT] = {
     [RL_PMU_NO_CALL] = {"no-call", "this kernel has no perf_event_open%D", ""},
     [RL_PMU_PARANOID] = {"paranoid", LEVEL ": programs may not be counted by their users%D",
                          "sudo sysctl kernel.perf_event_paranoid=2"},
+    [RL_PMU_POLICY] = {"policy",
+                       "perf_event_open is not permitted although " LEVEL
+                       ": probably a security module such as SELinux%D",
+                       "have the administrator permit perf_event for this user there"},
     [RL_PMU_SYSTEM_ONLY] = {"system-only",
                             LEVEL ": counting for the whole machine needs 0 or less, or "
                                   "CAP_PERFMON%D",
@@ -144,8 +148,10 @@ enum rl_pmu_why rl_pmu_why_from_errno(int error, const struct rl_pmu_host *host,
         {E2BIG, RL_PMU_OTHER_KERNEL}, {ENOMEM, RL_PMU_NO_MEMORY},   {ENOSYS, RL_PMU_NO_CALL},
         {EAGAIN, RL_PMU_UNREST},
     };
+    if (error == EACCES && is_system)
+        return RL_PMU_SYSTEM_ONLY;
     if (error == EACCES)
-        return is_system ? RL_PMU_SYSTEM_ONLY : RL_PMU_PARANOID;
+        return host->has_paranoid && host->paranoid <= 2 ? RL_PMU_POLICY : RL_PMU_PARANOID;
     if (error == EPERM)
         return host->has_paranoid && host->paranoid > 2 ? RL_PMU_PARANOID : RL_PMU_SECCOMP;
     for (size_t i = 0; i < sizeof map / sizeof *map; i++) {

@@ -15,7 +15,8 @@ enum rl_pmu_why {
     RL_PMU_NO_PLAN,      /**< known, and nothing can be counted */
     RL_PMU_NO_PMU,       /**< the kernel offers no counters of the cores */
     RL_PMU_NO_CALL,      /**< ENOSYS: no perf_event_open */
-    RL_PMU_PARANOID,     /**< EACCES, or EPERM at paranoid 3 and more */
+    RL_PMU_PARANOID,     /**< EACCES or EPERM at paranoid 3 and more */
+    RL_PMU_POLICY,       /**< EACCES although paranoid would allow it */
     RL_PMU_SYSTEM_ONLY,  /**< EACCES for an event that counts everybody */
     RL_PMU_SECCOMP,      /**< EPERM although paranoid would allow it */
     /* One event or group. */
