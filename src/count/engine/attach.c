@@ -35,6 +35,7 @@ struct rle_control rle_control = {
     .object_end = (uint64_t)engine_end,
     .in_use_at = offsetof(struct rle_thread, in_use),
     .waits_at = offsetof(struct rle_thread, waits),
+    .tid_at = offsetof(struct rle_thread, tid),
 };
 
 /* Under the engine's lock. */

@@ -15,7 +15,7 @@
 #include "count/engine/options.h"
 
 #define RLE_CONTROL_MAGIC   "RLENGCTL"
-#define RLE_CONTROL_VERSION 1u
+#define RLE_CONTROL_VERSION 2u
 
 /** `state`. The launcher makes OUT or ABORTED to GATHERING, and IN to LEAVING; the engine does all
  * else. While all threads are in system calls LEAVING lasts, and may become GATHERING again. */
@@ -72,7 +72,8 @@ struct rle_control {
     uint64_t syscall_end; /**< address behind the instruction that makes the program's calls */
     uint64_t object_start, object_end;
     uint64_t in_use_at; /**< offset of rle_thread.in_use in a thread's block … */
-    uint64_t waits_at;  /**< … and of rle_thread.waits */
+    uint64_t waits_at;  /**< … of rle_thread.waits … */
+    uint64_t tid_at;    /**< … and of rle_thread.tid */
     uint64_t slots;     /**< memory for `n_slots`; 0: none yet */
     uint64_t n_slots;
     uint64_t owner;            /**< process that counts in bursts; 0: it is to stay in */

@@ -114,6 +114,7 @@ size_t rle_altstack_bytes(void)
 void rle_thread_end(struct rle_thread *thread)
 {
     struct rle_result_thread *record = rle_result_record(RLE_SECTION_THREADS, thread->slot);
+    thread->tid = 0;
     if (!record->alive)
         return;
     rle_lock(&rle_engine.lock);
@@ -136,7 +137,8 @@ void rle_thread_set_segment(struct rle_thread *thread)
 void rle_thread_begin(struct rle_thread *thread)
 {
     struct rle_result_thread *record = rle_result_record(RLE_SECTION_THREADS, thread->slot);
-    record->tid = (int32_t)rle_sys3(SYS_gettid, 0, 0, 0);
+    thread->tid = (int32_t)rle_sys3(SYS_gettid, 0, 0, 0);
+    record->tid = thread->tid;
     struct rle_altstack stack = {.sp = (uint64_t)thread->alt_stack, .size = ALT_STACK_BYTES};
     rle_sys3(SYS_sigaltstack, (long)&stack, 0, 0);
     if (rle_engine.instrument->thread_begin)
@@ -175,8 +177,9 @@ void rle_threads_after_fork(struct rle_thread *survivor)
     engine->threads[0] = survivor;
     engine->n_threads = 1;
     survivor->slot = 0;
+    survivor->tid = (int32_t)rle_sys3(SYS_gettid, 0, 0, 0);
     if (rle_result_is_open())
-        record_anew(survivor, (int32_t)rle_sys3(SYS_gettid, 0, 0, 0));
+        record_anew(survivor, survivor->tid);
 }
 
 void rle_threads_renew(void)

@@ -62,7 +62,8 @@ struct rle_thread {
     uint64_t rflags;
     uint64_t pad3[15];
     _Alignas(512) uint32_t slot;
-    uint32_t in_use;    /**< set under the lock, cleared by the exiting thread itself */
+    uint32_t in_use; /**< set under the lock, cleared by the exiting thread itself */
+    int32_t tid;     /**< the thread whose block this is, from its beginning to its end; else 0 */
     bool shares_memory; /**< a vfork child: another process in our memory */
     bool traced;        /**< asked to be debugged: what it execs runs natively */
     bool stepping;      /**< trap flag set by us, to reach the next instruction boundary */

@@ -39,13 +39,25 @@ static bool is_leaving(struct target *t)
     return target_state(t, &state) && state == RLE_PRESENCE_LEAVING;
 }
 
+/* A thread that just begins or ends has the segment of another one, or of one that follows it. It
+ * leaves, or is gone, without being asked, and must not be: nobody waits for it, and the program's
+ * handlers may be back before the signal is there. */
+static bool has_block(struct target *t, const struct tracee *tracee,
+                      const struct rle_control *control)
+{
+    int32_t tid;
+    return tracee->regs.gs_base &&
+           remote_read(t->pid, tracee->regs.gs_base + control->tid_at, &tid, sizeof(tid)) &&
+           tid == process_inner_tid(t->pid, tracee->tid);
+}
+
 /* Queue the signal by which the engine is made to look. Only the thread itself changes what is
  * asked of its block, and it is stopped: while it has not parked the engine's handlers stay
  * installed. The program's own could not cope with the signal. */
 static void kick(struct target *t, const struct tracee *tracee, const struct rle_control *control)
 {
     uint64_t block = tracee->regs.gs_base, mask, trap = 1ull << (SIGTRAP - 1);
-    if (!block || !is_set(t, block + control->in_use_at, false) ||
+    if (!has_block(t, tracee, control) || !is_set(t, block + control->in_use_at, false) ||
         is_set(t, block + RLE_TB_PARKED, true) || is_set(t, block + RLE_TB_IN_SYSCALL, true) ||
         is_set(t, block + control->waits_at, true) || !is_leaving(t) ||
         ptrace(PTRACE_GETSIGMASK, tracee->tid, SIGSET_BYTES, &mask) < 0)

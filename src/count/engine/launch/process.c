@@ -152,6 +152,20 @@ bool process_is_ours(pid_t pid, pid_t tid)
     return read_thread(pid, tid, status) && number(status, "TracerPid") == getpid();
 }
 
+pid_t process_inner_tid(pid_t pid, pid_t tid)
+{
+    char status[STATUS_BYTES];
+    const char *at = read_thread(pid, tid, status) ? field(status, "NSpid") : NULL;
+    pid_t inner = tid;
+    for (char *end; at && *at && *at != '\n'; at = end + strspn(end, "\t ")) {
+        long number = strtol(at, &end, 10);
+        if (end == at)
+            break;
+        inner = (pid_t)number;
+    }
+    return inner;
+}
+
 bool process_waits_at(pid_t pid, pid_t tid, uint64_t address)
 {
     char name[PATH_BYTES], text[LINE_BYTES];

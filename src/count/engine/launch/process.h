@@ -31,6 +31,9 @@ bool process_sleeps_deeply(pid_t pid, pid_t tid);
 /** Is this process the thread's tracer? */
 bool process_is_ours(pid_t pid, pid_t tid);
 
+/** The number by which the thread knows itself, in the innermost namespace it is in. */
+pid_t process_inner_tid(pid_t pid, pid_t tid);
+
 /** Is the thread in a system call that returns to `address`? False if it is running, or gone. */
 bool process_waits_at(pid_t pid, pid_t tid, uint64_t address);
 
