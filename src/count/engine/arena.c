@@ -168,6 +168,15 @@ struct rle_arena *rle_arena_of(uint64_t at)
     return NULL;
 }
 
+bool rle_arenas_overlap(uint64_t low, uint64_t high)
+{
+    uint32_t n = __atomic_load_n(&arenas.used, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < n; i++)
+        if (low < arenas.arena[i].end && high > arenas.arena[i].start)
+            return true;
+    return false;
+}
+
 void rle_arena_add(struct rle_arena *arena, uint32_t fragment)
 {
     arena->entries[arena->n_entries].offset =

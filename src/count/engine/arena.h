@@ -37,6 +37,9 @@ bool rle_arena_reaches(uint64_t pc, uint64_t address);
 /** The arena that holds cache address `at`; NULL if none. Needs no lock. */
 struct rle_arena *rle_arena_of(uint64_t at);
 
+/** Does any arena lie in part within [low, high)? Needs no lock. */
+bool rle_arenas_overlap(uint64_t low, uint64_t high);
+
 /** Note that fragment `fragment` begins at the hot cursor. */
 void rle_arena_add(struct rle_arena *arena, uint32_t fragment);
 

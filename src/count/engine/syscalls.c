@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 
+#include "count/engine/arena.h"
 #include "count/engine/attach.h"
 #include "count/engine/confine.h"
 #include "count/engine/corrections.h"
@@ -44,8 +45,14 @@ static long change_mapping(struct rle_thread *thread, long nr, long *args)
 static long map(struct rle_thread *thread, long nr, long *args)
 {
     (void)thread;
-    if (args[3] & MAP_FIXED)
-        mappings_changed((uint64_t)args[0], (uint64_t)args[1]);
+    uint64_t low = (uint64_t)args[0], bytes = (uint64_t)args[1];
+    if (args[3] & MAP_FIXED) {
+        if (low + bytes > low && rle_arenas_overlap(low, low + bytes)) {
+            rle_detach("the program maps memory where translated code lies");
+            return RLE_RESTART;
+        }
+        mappings_changed(low, bytes);
+    }
     long at = rle_program_syscall(nr, args);
     if (!rle_is_error(at)) {
         rle_lock(&rle_engine.lock);
