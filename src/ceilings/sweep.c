@@ -138,7 +138,7 @@ void rl_sweep_apply(struct rl_level *level, size_t n_levels, const double *end, 
     }
 }
 
-enum { MOST_KERNELS = 4, LARGE_REPEATS = 3, LINE_BYTES = 64 };
+enum { MOST_KERNELS = 4, LARGE_REPEATS = 3 };
 static const double most_small_bytes = 8 << 20;
 static const double small_share = 0.5; /* of the sweep's budget; each octave above has another */
 static const double octave_share = 0.1;
@@ -218,25 +218,11 @@ struct room {
     struct rl_timing timing[MOST_KERNELS * MOST_POINTS + 1];
 };
 
-#if defined(__x86_64__)
-static const bool can_flush = true;
-#else
-static const bool can_flush = false;
-#endif
-
 /* Push a set out of all caches. */
 static void flush_set(void *arg, unsigned rank)
 {
     const struct rl_memory_item *item = arg;
-#if defined(__x86_64__)
-    const char *base = item->session->rank[rank].buffer.base;
-    for (size_t i = 0; i < item->set_bytes; i += LINE_BYTES)
-        __builtin_ia32_clflush(base + i);
-    __builtin_ia32_mfence();
-#else
-    (void)item;
-    (void)rank;
-#endif
+    rl_flush_lines(item->session->rank[rank].buffer.base, item->set_bytes);
 }
 
 static unsigned list_jobs(struct rl_session *s, const struct choice *choice,
@@ -295,7 +281,7 @@ static enum rl_status sample_sets(struct rl_session *s, const struct choice *cho
 /* Are the last sets, three of them, as slow as memory? Larger ones would be, too. */
 static bool beyond_caches(const double *rate, unsigned n, double dram_rate)
 {
-    if (n < LEAST_PLATEAU || !can_flush)
+    if (n < LEAST_PLATEAU || !rl_can_flush_lines())
         return false;
     for (unsigned i = n - LEAST_PLATEAU; i < n; i++)
         if (rate[i] > (1 + plateau_tolerance) * dram_rate)

@@ -45,6 +45,25 @@ void rl_forget_branches(void)
 #endif
 }
 
+void rl_flush_lines(const void *start, size_t bytes)
+{
+#if defined(__x86_64__)
+    rl_k_flush(start, bytes);
+#else
+    (void)start;
+    (void)bytes;
+#endif
+}
+
+bool rl_can_flush_lines(void)
+{
+#if defined(__x86_64__)
+    return true;
+#else
+    return false;
+#endif
+}
+
 struct pattern_row {
     const char *name;
     unsigned loads, stores;

@@ -11,6 +11,7 @@
 #include "cpu/cpu.h"
 
 #include <roofline/value.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -95,6 +96,12 @@ void rl_chase(const struct rl_kernel_args *args);
  * held when their branches were first met, and stay there. Nothing where no such code exists.
  */
 void rl_forget_branches(void);
+
+/** Push the lines of `bytes` bytes from `start` on out of all caches. Nothing where programs
+ * cannot. */
+void rl_flush_lines(const void *start, size_t bytes);
+/** Whether rl_flush_lines does anything. */
+bool rl_can_flush_lines(void);
 
 /** A register image that suits every kernel: ordinary, varied, no operand that grows or shrinks to
  * infinity, zero or a denormal within 1e7 iterations. `image` is [RL_KERNEL_IMAGE_BYTES]. */

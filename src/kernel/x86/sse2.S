@@ -142,4 +142,17 @@
 	ret
 	.size	rl_k_chase, . - rl_k_chase
 
+/* Push lines out of all caches: rdi the first byte, rsi how many. */
+	FUNCTION flush
+	add	%rdi, %rsi
+	and	$-64, %rdi
+1:	cmp	%rsi, %rdi
+	jae	2f
+	clflush	(%rdi)
+	add	$64, %rdi
+	jmp	1b
+2:	mfence
+	ret
+	.size	rl_k_flush, . - rl_k_flush
+
 	.section .note.GNU-stack,"",@progbits

@@ -4,11 +4,14 @@
 
 #include "kernel/kernel.h"
 
+#include <stddef.h>
+
 extern const struct rl_compute_kernel rl_x86_compute[];
 extern const size_t rl_x86_n_compute;
 extern const struct rl_memory_kernel rl_x86_memory[];
 extern const size_t rl_x86_n_memory;
 void rl_k_branches(void);
+void rl_k_flush(const void *start, size_t bytes);
 void rl_k_chase(const struct rl_kernel_args *args);
 
 /* Special functions per element type and width; see special.h. */
