@@ -43,6 +43,8 @@ struct rl_session {
     struct rl_rank *rank; /**< [threads] */
     bool has_ends;        /**< level sizes are those measured, as far as that shows them */
 
+    char small_sets[96]; /**< thread counts whose sets for DRAM a cache may hold; "": none */
+
     double planned_s;  /**< sum of all budgets */
     double done_s;     /**< budgets used up so far */
     double phase_s;    /**< budget of the running phase */

@@ -216,23 +216,35 @@ static enum rl_status find_ends(struct rl_session *s, double budget_s, struct rl
     return rl_sweep_levels(s, share_sweep * budget_s, err);
 }
 
-/* Little memory may be had, and then DRAM's sets may be found in a cache. */
-static enum rl_status note_small_sets(struct rl_session *s, struct rl_error *err)
+static uint64_t largest_cache(const struct rl_topology *topology)
 {
-    const struct rl_topology *topology = &s->machine->topology;
     uint64_t cache = 0;
-    uint64_t set = (uint64_t)s->rank[0].buffer.bytes * s->threads;
-    char why[192];
     for (size_t i = 0; i < topology->n_levels; i++)
         if (strcmp(topology->levels[i].name, "DRAM") != 0 && topology->levels[i].size_bytes > cache)
             cache = topology->levels[i].size_bytes;
-    if (set >= 2 * cache)
+    return cache;
+}
+
+/* Little memory may be had, and then DRAM's sets may be found in a cache. */
+static void see_small_sets(struct rl_session *s)
+{
+    uint64_t set = (uint64_t)s->rank[0].buffer.bytes * s->threads;
+    size_t used = strlen(s->small_sets);
+    if (set >= 2 * largest_cache(&s->machine->topology))
+        return;
+    snprintf(s->small_sets + used, sizeof s->small_sets - used, "%s%u %s had %llu MiB",
+             used ? ", " : "", s->threads, s->threads == 1 ? "thread" : "threads",
+             (unsigned long long)(set >> 20));
+}
+
+static enum rl_status note_small_sets(struct rl_session *s, struct rl_error *err)
+{
+    char why[192];
+    if (!s->small_sets[0])
         return RL_OK;
     snprintf(why, sizeof why,
-             "%u %s had %llu MiB of memory beside a cache of %llu MiB: rates may be partly of that "
-             "cache",
-             s->threads, s->threads == 1 ? "thread" : "threads", (unsigned long long)(set >> 20),
-             (unsigned long long)(cache >> 20));
+             "%s of memory beside a cache of %llu MiB: rates may be partly of that cache",
+             s->small_sets, (unsigned long long)(largest_cache(&s->machine->topology) >> 20));
     return rl_missing_add(&s->machine->missing, "DRAM beyond caches", why, err);
 }
 
@@ -242,7 +254,7 @@ static enum rl_status run_phases(struct rl_session *s, double budget_s, struct r
     if (s->threads == 1)
         RL_TRY(find_ends(s, budget_s, err));
     fill_buffers(s);
-    RL_TRY(note_small_sets(s, err));
+    see_small_sets(s);
     RL_TRY(rl_measure_compute(s, share_compute * budget_s, err));
     if (!quick)
         RL_TRY(rl_measure_special(s, share_special * budget_s, err));
@@ -384,6 +396,7 @@ static enum rl_status measure_all(struct rl_session *s, struct rl_error *err)
         RL_TRY(find_ends_alone(s, budget_s / (double)n, err));
     for (size_t i = 0; i < n; i++)
         RL_TRY(measure_threads(s, list[i], budget_s / (double)n, err));
+    RL_TRY(note_small_sets(s, err));
     RL_TRY(note_exceeded(s, err));
     return describe_result(s, rl_now_s() - start_s, err);
 }
