@@ -32,9 +32,7 @@ static double peak_of(const struct rl_evidence *e, const char *isa)
     return c ? c->rate.value * scale : 0;
 }
 
-/* Far from every roof, yet computing: narrow code or too little parallelism may be the cause. Not
- * so where FLOP are a rarity between other work, or where a memory level is nearer its limit. */
-/* Name of the foreign library whose kernel this is; NULL for none. */
+/* The foreign library whose kernel this is; NULL: none. */
 static const char *library_of(const struct rl_kernel *kernel)
 {
     for (size_t i = 0; i < kernel->n_parameter; i++)
@@ -43,6 +41,8 @@ static const char *library_of(const struct rl_kernel *kernel)
     return NULL;
 }
 
+/* Far from every roof, yet computing: narrow code or too little parallelism may be the cause. Not
+ * so where FLOP are a rarity between other work, or where a memory level is nearer its limit. */
 static bool may_be_compute(const struct rl_evidence *e)
 {
     const double rarity = 0.02; /* of what its main instruction set could do */
@@ -117,7 +117,7 @@ static bool other_library(const struct rl_evidence *e, char *text, size_t size, 
 {
     const double full = 0.8;
     const char *library = library_of(e->kernel);
-    /* what moves through memory is rarely known of a library, so that no verdict is possible */
+    /* Bytes are rarely known of a library: it is spoken of without a verdict, too. */
     if (!library || !e->compute || e->compute->utilization >= full ||
         e->place->verdict == RL_VERDICT_MEMORY)
         return false;
