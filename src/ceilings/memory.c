@@ -13,7 +13,7 @@ static const size_t skew_bytes = 1088;                 /* keeps arrays apart in 
 static const size_t page_bytes = 4096;
 static const unsigned most_granule = 2048;          /* of kernels for every level */
 static const double unknown_cache_bytes = 32 << 20; /* where the system shows no caches */
-static const double most_unsure_bytes = 64 << 20;   /* larger ones count as measured */
+static const double most_unsure_bytes = 64 << 20;   /* of a cache reported and not measured */
 static const size_t least_buffer_bytes = (size_t)32 << 20;
 static const size_t most_buffer_bytes = (size_t)1 << 30;
 enum { WARM_PRIVATE = 2, WARM_L3 = 4, FEW_RANKS = 8, MOST_OTHERS = 2 };

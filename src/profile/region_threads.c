@@ -5,8 +5,11 @@
 #include <math.h>
 #include <string.h>
 
-/* A program that used this much more CPU time than time had more threads than one. */
+/* A program that used this many times its wall time on processors had more threads than one. */
 #define ONE_THREAD 1.1
+
+/* Half of a 95 % interval, in standard deviations; that of n samples is their root. */
+#define HALF_INTERVAL 1.96
 
 /* Of threads in a region, those that its process's main thread is in, and others that are not but
  * work for it. Elsewhere threads are in a region by being in it themselves. */
@@ -52,7 +55,7 @@ enum rl_status region_threads(const struct rl_samples *s, const char *name, doub
             &kernel->missing, "threads",
             "no sample fell into it that would tell how many threads worked there", err);
     bool is_sampled = threads.at_work_s > threads.inside_s;
-    double spread = is_sampled ? 1.96 / sqrt((double)threads.n_samples) : 0;
+    double spread = is_sampled ? HALF_INTERVAL / sqrt((double)threads.n_samples) : 0;
     kernel->threads = rl_value(threads.at_work_s / wall_s,
                                is_sampled ? RL_SOURCE_SAMPLED : RL_SOURCE_MEASURED, spread);
     return RL_OK;

@@ -12,6 +12,9 @@
  * all is done again, so often. */
 #define TRIES_MAX 10
 
+/* A group is read as its number of events, the times enabled and running, and a value of each. */
+#define READ_HEAD 3
+
 static int system_open(struct perf_event_attr *attr, pid_t pid, int group_fd)
 {
     return (int)syscall(SYS_perf_event_open, attr, pid, -1, group_fd, PERF_FLAG_FD_CLOEXEC);
@@ -208,14 +211,14 @@ struct region_counters *region_counters_open(const struct region_plan *plan,
 static bool read_group(const struct region_counters *c, const struct thread *t, uint32_t g,
                        struct region_reading *sum)
 {
-    uint64_t buffer[3 + REGION_EVENT_MAX];
-    size_t size = (3 + t->n_open[g]) * sizeof *buffer;
+    uint64_t buffer[READ_HEAD + REGION_EVENT_MAX];
+    size_t size = (READ_HEAD + t->n_open[g]) * sizeof *buffer;
     if (!c->calls->is_event(t->leader[g]) ||
         c->calls->read(t->leader[g], buffer, size) != (ssize_t)size || buffer[0] != t->n_open[g])
         return false;
     sum->enabled_ns[g] += buffer[1];
     sum->running_ns[g] += buffer[2];
-    uint32_t k = 3;
+    uint32_t k = READ_HEAD;
     for (uint32_t i = 0; i < c->plan->n_event; i++) {
         if (c->plan->event[i].group == g && t->fd[i] >= 0)
             sum->value[i] += buffer[k++];

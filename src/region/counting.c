@@ -35,7 +35,7 @@ uint64_t region_now_ns(void)
 static bool is_sound(const struct region_plan *plan)
 {
     bool is_good = plan->magic == REGION_PLAN_MAGIC && plan->version == REGION_VERSION &&
-                   plan->scope <= REGION_SCOPE_PROCESS && plan->n_event &&
+                   plan->scope < REGION_SCOPES && plan->n_event &&
                    plan->n_event <= REGION_EVENT_MAX;
     for (uint32_t i = 0; is_good && i < plan->n_event; i++)
         is_good = plan->event[i].group < REGION_GROUP_MAX;

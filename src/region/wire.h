@@ -26,6 +26,7 @@
 #define REGION_SPAN_MAX  16384u
 #define REGION_EVENT_MAX 24u
 #define REGION_GROUP_MAX 2u /* kinds of core */
+#define REGION_SCOPES    2u
 
 /** Whose work counts in a region. */
 enum region_scope {
@@ -41,6 +42,7 @@ struct region_event {
     uint64_t config, config1;
 };
 
+/** What is to be counted in a run. */
 struct region_plan {
     uint32_t magic, version;
     uint32_t scope;

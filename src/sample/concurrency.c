@@ -53,7 +53,7 @@ static double tick_of(const struct rl_samples *s, uint64_t since_start_ns)
 
 static double time_of(const struct rl_sample_point *point)
 {
-    return point->tick + point->part / 65536.0;
+    return point->tick + point->part / (double)RL_SAMPLE_TICK_PARTS;
 }
 
 /* The first point of that tick or a later one. */

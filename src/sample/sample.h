@@ -108,12 +108,15 @@ struct rl_sample_bucket {
     uint32_t n_samples;
 };
 
+/** Of a tick, as rl_sample_point.part counts them. */
+#define RL_SAMPLE_TICK_PARTS 65536u
+
 /** One sample on the time line that concurrency is computed from. */
 struct rl_sample_point {
     uint32_t bucket; /**< index */
     uint32_t tick;   /**< time since start in units of rl_samples.tick_s */
     uint16_t ticks;  /**< before it, that it stands for; no more than 65535 */
-    uint16_t part;   /**< of a tick, in 65536ths, that it came later than `tick` */
+    uint16_t part;   /**< parts of a tick that it came later than `tick` */
 };
 
 /** A marked region in one thread. */
@@ -126,7 +129,7 @@ struct rl_sample_region {
     double self_s;    /**< without the regions nested in it */
     double cpu_s;     /**< unused by timing alone; 0 */
     uint64_t unended; /**< begun but never ended; their time is not in time_s */
-    uint64_t apart;   /**< of the calls, those begun in no other region, nor was the main thread */
+    uint64_t apart;   /**< of the calls, those begun with this and the main thread in none */
 };
 
 /** Wall time of a region over all threads of one process: time with at least one thread in it. */

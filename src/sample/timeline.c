@@ -10,8 +10,6 @@
 #define DEFAULT_MAX_POINTS ((size_t)24 << 20)
 /* Thinning drops whole frames of this many periods, so that what is kept stays dense. */
 #define FRAME_TICKS (TIMELINE_TICKS * 64)
-/* Of rl_sample_point.part. */
-#define TICK_PARTS ((uint64_t)1 << 16)
 
 struct timeline {
     struct rl_samples *out;
@@ -80,7 +78,7 @@ enum rl_status timeline_add(struct timeline *line, uint32_t bucket, uint64_t sin
         .bucket = bucket,
         .tick = (uint32_t)tick,
         .ticks = span < UINT16_MAX ? (uint16_t)span : UINT16_MAX,
-        .part = (uint16_t)(since_start_ns % line->tick_ns * TICK_PARTS / line->tick_ns),
+        .part = (uint16_t)(since_start_ns % line->tick_ns * RL_SAMPLE_TICK_PARTS / line->tick_ns),
     };
     return RL_OK;
 }

@@ -134,16 +134,17 @@ static void in_a_child(size_t n)
 /* Descriptors that a program closes without knowing them may come to mean its own files. */
 static void closed(const char *self)
 {
+    enum { FIRST = STDERR_FILENO + 1, MOST = 256, OWN = 64 };
     char byte[1024];
     int n = 0;
-    for (int fd = 3; fd < 256; fd++)
+    for (int fd = FIRST; fd < MOST; fd++)
         close(fd);
-    for (int i = 0; i < 64; i++)
+    for (int i = 0; i < OWN; i++)
         open(self, O_RDONLY);
     region("closed", 10);
-    for (int fd = 3; fd < 67; fd++)
+    for (int fd = FIRST; fd < FIRST + OWN; fd++)
         n += lseek(fd, 0, SEEK_CUR) == 0 && read(fd, byte, sizeof byte) == sizeof byte;
-    if (n != 64)
+    if (n != OWN)
         abort();
 }
 

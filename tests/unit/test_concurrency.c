@@ -174,7 +174,7 @@ static void calls_shorter_than_the_sampling_period_have_their_threads(void **sta
             points[s.n_point++] = (struct rl_sample_point){
                 .bucket = i % 10 ? WORKER : MAIN,
                 .tick = (uint32_t)(at_ns / TICK_NS),
-                .part = (uint16_t)(at_ns % TICK_NS * 65536 / TICK_NS),
+                .part = (uint16_t)(at_ns % TICK_NS * RL_SAMPLE_TICK_PARTS / TICK_NS),
                 .ticks = TICKS,
             };
     }

@@ -22,7 +22,7 @@ struct rl_pmu {
     struct rl_pmu_counter *counter; /* the run in progress */
     unsigned pass;
     struct rl_pmu_readings readings;
-    struct rl_pmu_regions regions[2]; /* by scope */
+    struct rl_pmu_regions regions[REGION_SCOPES]; /* by enum region_scope */
 };
 
 struct rl_pmu_options rl_pmu_options_default(const struct rl_cpu *cpu)
@@ -61,7 +61,7 @@ void rl_pmu_free(struct rl_pmu *pmu)
         return;
     rl_pmu_counter_close(pmu->counter);
     rl_pmu_readings_release(&pmu->readings);
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < REGION_SCOPES; i++)
         rl_pmu_regions_release(&pmu->regions[i]);
     rl_pmu_plan_release(&pmu->plan);
     rl_pmu_table_release(&pmu->table);

@@ -176,7 +176,7 @@ const size_t rl_x86_n_compute = sizeof rl_x86_compute / sizeof rl_x86_compute[0]
     S(triad_block_##w, RL_TRIAD, isa, bits, 4 * (bits), #w " in blocks of 8")                      \
     S(nt_triad_block_##w, RL_NT_TRIAD, isa, bits, 4 * (bits), #w " in blocks of 8")                \
     S(load_long_##w, RL_LOAD, isa, bits, 32 * (bits), #w ", long loop")                            \
-    S(load_sets_##w, RL_LOAD, isa, bits, 28672, #w ", set by set")                                 \
+    S(load_sets_##w, RL_LOAD, isa, bits, 7 * 4096, #w ", set by set")                              \
     S(two_one_long_##w, RL_TWO_ONE, isa, bits, 16 * (bits), #w ", long loop")                      \
     S(triad_long_##w, RL_TRIAD, isa, bits, 16 * (bits), #w ", long loop")
 
