@@ -314,15 +314,20 @@ static enum rl_status run_counters(struct session *s, struct rl_error *err)
 static enum rl_status run_regions(struct session *s, enum region_scope scope, unsigned n,
                                   struct rl_error *err)
 {
-    struct counters_options how = {
-        .pmu = s->options->counters, .discard_output = true, .progress = on_progress, .context = s};
-    for (; how.pass < n && !s->counters.interrupted_by; how.pass++) {
+    struct region_counters_options how = {
+        .run = {.pmu = s->options->counters,
+                .discard_output = true,
+                .progress = on_progress,
+                .context = s},
+        .scope = scope,
+        .markers = s->options->preload,
+        .scratch_dir = s->options->scratch_dir,
+    };
+    for (; how.run.pass < n && !s->counters.interrupted_by; how.run.pass++) {
         snprintf(s->pass, sizeof s->pass, "regions under hardware counters, run %u of %u",
-                 how.pass + 1, n);
+                 how.run.pass + 1, n);
         rewind_input(s);
-        enum rl_status status =
-            region_counters_run(s->argv, s->envp, &how, scope, s->options->preload,
-                                s->options->scratch_dir, &s->counters, err);
+        enum rl_status status = region_counters_run(s->argv, s->envp, &how, &s->counters, err);
         if (status == RL_ENODATA)
             continue; /* memory controllers know no regions */
         RL_TRY(status);

@@ -66,21 +66,21 @@ static enum rl_status run_under(const char *const *argv, const struct preload *p
 }
 
 enum rl_status region_counters_run(const char *const *argv, const char *const *envp,
-                                   const struct counters_options *options, enum region_scope scope,
-                                   const char *markers, const char *scratch_dir,
+                                   const struct region_counters_options *options,
                                    struct counters_end *ret, struct rl_error *err)
 {
+    const struct counters_options *run = &options->run;
     const struct rl_sample_options how = {
-        .preload = markers, .regions = true, .scratch_dir = scratch_dir};
-    struct reading reading = {options->pmu, scope, options->pass};
+        .preload = options->markers, .regions = true, .scratch_dir = options->scratch_dir};
+    struct reading reading = {run->pmu, options->scope, run->pass};
     struct region_plan plan;
     struct preload *preload;
     struct counters_end end = {0};
-    RL_TRY(rl_pmu_region_plan(options->pmu, options->pass, scope, &plan, err));
+    RL_TRY(rl_pmu_region_plan(run->pmu, run->pass, options->scope, &plan, err));
     RL_TRY(preload_new(&how, false, 0, envp, &preload, err));
     enum rl_status status = write_plan(preload, &plan, err);
     if (status == RL_OK)
-        status = run_under(argv, preload, options, &end, err);
+        status = run_under(argv, preload, run, &end, err);
     if (status == RL_OK && !end.interrupted_by)
         status = preload_region_files(preload, sizeof(struct region_counted_file), add_file,
                                       &reading, err);

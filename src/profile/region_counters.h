@@ -15,17 +15,22 @@ struct region_scopes {
 
 struct region_scopes region_scopes_of(const struct rl_samples *samples);
 
+struct region_counters_options {
+    struct counters_options run; /**< `events` are not used */
+    enum region_scope scope;
+    const char *markers; /**< librooflinesample.so, for regions marked for other tools; NULL: none
+                              are; borrowed */
+    const char *scratch_dir; /**< as rl_scratch_make; borrowed */
+};
+
 /**
- * One run under the counters of a pass.
- * @param options  its `events` are not used.
- * @param markers  librooflinesample.so, for regions marked for other tools; NULL: none are.
- * @param scratch_dir  as rl_scratch_make.
+ * One run under the counters of a pass. What was counted is kept by `pmu`, unless the run was
+ * interrupted.
  * @return RL_OK whatever the program's own status; RL_ENODATA if the pass counts nothing of
  *         threads: nothing was run; else as rl_sample_run.
  */
 enum rl_status region_counters_run(const char *const *argv, const char *const *envp,
-                                   const struct counters_options *options, enum region_scope scope,
-                                   const char *markers, const char *scratch_dir,
+                                   const struct region_counters_options *options,
                                    struct counters_end *ret, struct rl_error *err);
 
 /** Put the counts into the regions of a joined profile, as counters_apply does with the program's.

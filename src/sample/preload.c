@@ -333,20 +333,18 @@ enum rl_status preload_region_files(const struct preload *p, size_t most,
                                     void *context, struct rl_error *err)
 {
     enum rl_status status = RL_OK;
-    int dir = open(p->scratch.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *folder = dir >= 0 ? opendir(p->scratch.path) : NULL;
-    for (struct dirent *entry; folder && status == RL_OK && (entry = readdir(folder));) {
+    DIR *folder = opendir(p->scratch.path);
+    if (!folder)
+        return rl_fail_errno(err, "%s: cannot be read", p->scratch.path);
+    for (struct dirent *entry; status == RL_OK && (entry = readdir(folder));) {
         uint64_t number[2];
         struct content file = {0};
         if (parse_name(entry->d_name, REGION_FILE_PREFIX, 2, number) &&
-            read_file(dir, entry->d_name, most, &file))
+            read_file(dirfd(folder), entry->d_name, most, &file))
             status = each(context, file.data, file.n, err);
         free(file.data);
     }
-    if (folder)
-        closedir(folder);
-    if (dir >= 0)
-        close(dir);
+    closedir(folder);
     return status;
 }
 

@@ -26,12 +26,15 @@ const char *const *preload_environment(const struct preload *preload);
 enum rl_status preload_read(struct preload *preload, struct rl_samples *samples,
                             struct collector *collector, uint64_t start_ns, struct rl_error *err);
 
-/** The scratch directory. */
+/** The scratch directory; borrowed until preload_free. */
 const char *preload_folder(const struct preload *preload);
 
-/** Call `each` with the content of every file of regions.
+/**
+ * Call `each` with the content of every file of regions.
  * @param most  bytes of one that are read.
- * @return what `each` returns first that is not RL_OK. */
+ * @param each  gets [n] bytes of any content, valid during the call.
+ * @return what `each` returns first that is not RL_OK; RL_ESYS if the folder cannot be read.
+ */
 enum rl_status preload_region_files(const struct preload *preload, size_t most,
                                     enum rl_status (*each)(void *context, const void *data,
                                                            size_t n, struct rl_error *err),
