@@ -21,14 +21,19 @@ void rl_pmu_regions_release(struct rl_pmu_regions *regions)
     *regions = (struct rl_pmu_regions){0};
 }
 
-const struct rl_pmu_region *rl_pmu_regions_find(const struct rl_pmu_regions *regions,
-                                                const char *name)
+static struct rl_pmu_region *find_region(const struct rl_pmu_regions *regions, const char *name)
 {
     for (size_t i = 0; i < regions->n_region; i++) {
         if (!strcmp(regions->region[i].name, name))
             return &regions->region[i];
     }
     return NULL;
+}
+
+const struct rl_pmu_region *rl_pmu_regions_find(const struct rl_pmu_regions *regions,
+                                                const char *name)
+{
+    return find_region(regions, name);
 }
 
 /* The events of threads in a pass, in the order of the plan. @return their number. */
@@ -82,14 +87,21 @@ static enum rl_status no_memory(struct rl_error *err)
     return rl_fail(err, RL_ENOMEM, "no memory for the counts of regions");
 }
 
+static struct rl_pmu_group *group_of(struct rl_pmu_reading *reading, unsigned core)
+{
+    for (size_t g = 0; g < reading->n_group; g++) {
+        if (reading->group[g].core == core)
+            return &reading->group[g];
+    }
+    return NULL;
+}
+
 /* The groups of a reading, all zero. */
 static enum rl_status make_groups(const struct adding *a, struct rl_pmu_reading *reading)
 {
     for (size_t i = 0; i < a->n_slot; i++) {
         const struct rl_pmu_slot *slot = a->slot[i];
-        struct rl_pmu_group *group = NULL;
-        for (size_t g = 0; g < reading->n_group && !group; g++)
-            group = reading->group[g].core == slot->core ? &reading->group[g] : NULL;
+        struct rl_pmu_group *group = group_of(reading, slot->core);
         if (!group)
             group = rl_array_append(&reading->group, &reading->n_group, sizeof *group);
         if (!group)
@@ -108,9 +120,7 @@ static enum rl_status make_groups(const struct adding *a, struct rl_pmu_reading 
 static enum rl_status need_region(const struct adding *a, const char *name,
                                   struct rl_pmu_regions *regions, struct rl_pmu_region **ret)
 {
-    struct rl_pmu_region *region = NULL;
-    for (size_t i = 0; i < regions->n_region && !region; i++)
-        region = strcmp(regions->region[i].name, name) ? NULL : &regions->region[i];
+    struct rl_pmu_region *region = find_region(regions, name);
     if (!region) {
         char *copy = strdup(name);
         region =
@@ -136,15 +146,6 @@ static enum rl_status need_region(const struct adding *a, const char *name,
         return no_memory(a->err);
     reading->pass = a->file->pass;
     return make_groups(a, reading);
-}
-
-static struct rl_pmu_group *group_of(struct rl_pmu_reading *reading, unsigned core)
-{
-    for (size_t g = 0; g < reading->n_group; g++) {
-        if (reading->group[g].core == core)
-            return &reading->group[g];
-    }
-    return NULL;
 }
 
 static struct rl_pmu_count *count_of(struct rl_pmu_group *group, const struct rl_pmu_slot *slot)
@@ -227,7 +228,9 @@ enum rl_status rl_pmu_regions_add(const struct rl_pmu_region_file *file,
     enum rl_status status = RL_OK;
     uint32_t n_entry = head.n_entry < REGION_MAX ? head.n_entry : REGION_MAX;
     uint32_t n_slot = head.n_slot < REGION_SLOT_MAX ? head.n_slot : REGION_SLOT_MAX;
-    for (uint32_t i = 0; i < n_slot && status == RL_OK && is_sound(copy, a.n_slot); i++) {
+    if (!is_sound(copy, a.n_slot))
+        n_slot = 0;
+    for (uint32_t i = 0; i < n_slot && status == RL_OK; i++) {
         if (copy->times.slot[i].entry < n_entry)
             status = add_slot(&a, &copy->times, &copy->times.slot[i], &copy->count[i], regions);
     }
