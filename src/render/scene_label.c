@@ -436,9 +436,9 @@ static double distance(const struct obb *box, const struct spot *spot)
     return hypot(x - spot->x, y - spot->y);
 }
 
-/* A leader that is shorter than the text is high is a stub, and says nothing where the marker that
- * is nearest to the text is one of its own. */
-static bool says_something(const struct builder *b, const struct label *l)
+/* A leader that is shorter than the text is high is a stub: it is left out where the marker nearest
+ * to the text is one of its own. */
+static bool needs_leader(const struct builder *b, const struct label *l)
 {
     const struct segment *leader = &l->place.leader;
     size_t nearest = 0;
@@ -452,7 +452,7 @@ static bool says_something(const struct builder *b, const struct label *l)
 
 static void draw_label(struct builder *b, const struct label *l)
 {
-    if (l->place.has_leader && says_something(b, l))
+    if (l->place.has_leader && needs_leader(b, l))
         rl_scene_line(b, RL_ROLE_LEADER, RL_INK_MUTED, &l->place.leader, 0.8, RL_DASH_SOLID);
     set_text(b, RL_ROLE_LABEL, b->numbered ? RL_FONT_TICK : RL_FONT_LABEL, l->text, &l->place.box);
 }
