@@ -47,15 +47,13 @@ enum rl_status rl_child_find(const char *name, const char *const *envp, char *re
                              struct rl_error *err);
 
 /**
- * Fork a child that waits just before exec.
+ * Fork a child that waits just before exec. Should the calling thread end while the program runs,
+ * as in a process that is killed, the program gets SIGTERM, or SIGKILL where its output is
+ * discarded.
  *
  * @param argv  NULL-terminated; argv[0] without a slash is looked up in PATH of `envp`.
  * @param envp  NULL-terminated environment of the program.
  * @param discard_output  its standard output and error go to /dev/null.
- *
- * Should the calling thread end while the program runs, as in a process that is killed, the program
- * gets SIGTERM, or SIGKILL where its output is discarded.
- *
  * @return RL_OK: end with rl_child_finish. RL_ESYS if the file cannot be executed (found before
  *         forking where possible); RL_EINVAL for an empty argv.
  */

@@ -33,7 +33,7 @@ struct bench {
     double nop_per_cycle; /* of this core undisturbed; 0 unknown */
     struct rl_profile profile;
     struct bench_drift drift;
-    bool measured_before; /* the record: of this machine, and at some other time */
+    bool measured_before; /* `machine` is a record of this machine, of some other time */
     struct rl_progress progress;
     unsigned at; /* index of the config that runs */
     char label[96];

@@ -9,9 +9,10 @@
 /** What each event of a program counts. */
 #define PMU_STAND_IN_EACH UINT64_C(1000000)
 
-/** How the stand-in behaves; all-zero at first. */
+/** What the stand-in has been asked for, and how it behaves; all-zero at first. */
 struct pmu_stand_in {
-    int n_events, n_read;
+    int n_events;   /**< opened in the last group */
+    int n_read;     /**< readings so far */
     bool runs_away; /**< counts that much at each reading */
 };
 extern struct pmu_stand_in pmu_stand_in;
@@ -22,7 +23,7 @@ struct rl_pmu_options pmu_stand_in_options(void);
 /** Counters all of whose metrics have passed their self-test; the stand-in starts anew. */
 struct rl_pmu *pmu_stand_in_believed(void);
 
-/** Has a note of the profile that part? */
+/** Whether some note of the profile contains that. */
 bool profile_has_note(const struct rl_profile *profile, const char *part);
 
 /** Why something is missing, or NULL if it is not said to be. */

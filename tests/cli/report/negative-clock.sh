@@ -1,4 +1,4 @@
-# So is one of a machine record, whatever it is: a rate, or the clock it was measured at.
+# A machine record with a negative rate or clock is refused by the name of the number and its place.
 fixture=$CASES/../../fixture/report
 sed 's/"value": *\([0-9]\)/"value": -\1/' "$fixture/machine.json" >m.json
 roofline report -m m.json "$fixture/profile.json" || echo $?
