@@ -145,7 +145,6 @@ static void a_verdict_without_the_outermost_level_says_so(void **state)
     rl_machine_release(&m);
 }
 
-/* Each byte loaded is read once: a stream, however slow, wastes nothing of its lines. */
 /* A kernel of 1e9 fp64 adds. */
 static struct rl_report with_traffic(const struct rl_machine *m, struct rl_profile *p, double l2,
                                      double dram, double time_s)
@@ -195,6 +194,7 @@ static void intensities_in_an_unusual_order_are_explained(void **state)
     rl_machine_release(&m);
 }
 
+/* Each byte loaded is read once: a stream, however slow, wastes nothing of its lines. */
 static void a_stream_is_not_told_of_strides(void **state)
 {
     (void)state;

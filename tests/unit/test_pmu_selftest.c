@@ -20,13 +20,12 @@ enum { FDS = 256 };
 static struct machine {
     uint64_t lanes[2][4]; /* instructions x lanes by fp64/fp32 and width: FLOP */
     uint64_t instructions;
-    uint64_t
-        cycles;  /* of work, at 3 GHz; readings take none, however long they wait for their turn */
-    double half; /* FLOP counters show this part of the truth */
-    bool mixes;  /* fp64 events count fp32 as well */
-    bool is_asleep; /* instructions hardly count */
-    bool is_shared; /* counters are taken away for a while */
-    int refusal;    /* errno of every open; 0: none */
+    uint64_t cycles; /* of work, at 3 GHz; readings take none, however long they wait */
+    double half;     /* FLOP counters show this part of the truth */
+    bool mixes;      /* fp64 events count fp32 as well */
+    bool is_asleep;  /* instructions hardly count */
+    bool is_shared;  /* counters are taken away for a while */
+    int refusal;     /* errno of every open; 0: none */
     uint64_t config[FDS];
     int group_of[FDS];
     int leader;
