@@ -4,7 +4,9 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
@@ -142,7 +144,10 @@ static uint32_t answer(const struct sock_filter *filter, unsigned n,
     return SECCOMP_RET_ALLOW;
 }
 
-bool rle_filter_kills(const struct sock_filter *filter, unsigned n, long nr, const uint64_t args[6])
+/* Does a system call end more than that call, as by killing the process or raising a signal? Of a
+ * filter that the kernel would not accept the answer does not matter. */
+static bool filter_kills(const struct sock_filter *filter, unsigned n, long nr,
+                         const uint64_t args[6])
 {
     struct seccomp_data data = {.nr = (int)nr, .arch = AUDIT_ARCH_X86_64};
     rle_copy(data.args, args, sizeof(data.args));
@@ -163,8 +168,7 @@ static bool kills_own_calls(const struct sock_fprog *program)
     bool kills = false;
     if (filter && !rle_copy_guarded(filter, program->filter, bytes))
         for (unsigned i = 0; i < sizeof(own_calls) / sizeof(own_calls[0]); i++)
-            kills =
-                kills || rle_filter_kills(filter, program->len, own_calls[i].nr, own_calls[i].args);
+            kills = kills || filter_kills(filter, program->len, own_calls[i].nr, own_calls[i].args);
     if (filter)
         rle_sys3(SYS_munmap, (long)filter, (long)bytes, 0);
     return kills;
