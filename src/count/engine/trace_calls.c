@@ -1,9 +1,7 @@
 /* Accesses that translated code leaves to a call: how many bytes a repeated string instruction
  * touches, and where the elements of a gather lie, is known only when it runs. */
 #include "count/engine/trace_emit.h"
-
-/* Encodings: Intel SDM volume 2. */
-enum { PREFIX_GS = 0x65, PREFIX_FS = 0x64, EVEX = 0x62 };
+#include "count/engine/trace_opcodes.h"
 
 /* A scan was staged in front of its instruction; its length is known behind it. */
 static struct {

@@ -6,24 +6,9 @@
 #include "count/engine/engine.h"
 #include "count/engine/trace.h"
 #include "count/engine/trace_emit.h"
+#include "count/engine/trace_opcodes.h"
 
-/* Encodings: Intel SDM volume 2. */
 enum {
-    PREFIX_FS = 0x64,
-    PREFIX_REP = 0xF3,
-    REX = 0x40,
-    REX_W = 0x48,
-    REX_R = 4,
-    REX_B = 1,
-    OP_ESCAPE = 0x0F,
-    OP_MOV_STORE_IMM = 0xC7,
-    OP_RDFSBASE = 0xAE,
-    OP_MOV_LOAD = 0x8B,
-    SIB_DISP32 = 0x25, /* no base, no index */
-    MOD_REG = 0xC0,
-    MOD_DISP32 = 0x80,
-    MOD_DISP8 = 0x40,
-    RM_SIB = 4,
     CPUID_FEATURES = 7,
     CPUID_EBX_BMI2 = 1 << 8,
 };

@@ -4,27 +4,7 @@
 #include "count/engine/engine.h"
 #include "count/engine/trace.h"
 #include "count/engine/trace_emit.h"
-
-/* Encodings: Intel SDM volume 2. */
-enum {
-    PREFIX_GS = 0x65,
-    REX = 0x40,
-    REX_W = 0x48,
-    REX_R = 4,
-    REX_B = 1,
-    OP_ESCAPE = 0x0F,
-    OP_MOVZX_8 = 0xB6,
-    OP_CMP_IMM8_8 = 0x80,
-    CMP_DIGIT = 7,
-    OP_JRCXZ = 0xE3,
-    OP_CMP_LOAD = 0x3B,
-    OP_BT = 0xA3,
-    OP_TEST = 0x85,
-    VEX3 = 0xC4,
-    OP_RORX = 0xF0,
-    MOD_REG = 0xC0,
-    RM_SIB = 4,
-};
+#include "count/engine/trace_opcodes.h"
 
 /* cmp byte gs:[index + disp], 0 */
 static void emit_cmp_table(struct rle_emit *e, unsigned index, uint32_t disp)

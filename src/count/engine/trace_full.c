@@ -4,17 +4,7 @@
 #include "count/engine/emit.h"
 #include "count/engine/trace.h"
 #include "count/engine/trace_emit.h"
-
-/* Encodings: Intel SDM volume 2. */
-enum {
-    PREFIX_GS = 0x65,
-    REX_W = 0x48,
-    REX_R = 4,
-    REX_B = 1,
-    OP_SUB_LOAD = 0x2B,
-    OP_MOV_STORE = 0x89,
-    OP_MOV_STORE_IMM = 0xC7,
-};
+#include "count/engine/trace_opcodes.h"
 
 enum {
     RECORD = sizeof(struct rle_trace_record),
