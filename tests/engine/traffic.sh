@@ -1,7 +1,7 @@
 #!/bin/sh
 # The traffic model end to end.
 #   [TRAFFIC_OPTIONS=OPTION…] traffic.sh CASE ENGINE TOOL PROGRAMS
-# CASE: forms | repeats | analytic | regions | cachegrind | sampled | foreign | same | commands. PROGRAMS: folder of the engine-* programs.
+# CASE: forms | repeats | across | analytic | regions | cachegrind | sampled | foreign | same | commands. PROGRAMS: folder of the engine-* programs.
 set -u
 case=$1 engine=$2 tool=$3 programs=$4
 work=$(mktemp -d /dev/shm/rl-traffic.XXXXXX 2>/dev/null || mktemp -d) || exit 2
@@ -68,6 +68,20 @@ repeats() {
             ' "$work/err" "$work/o" || complain "repeats ($levels, seed $seed)"
         done
     done
+}
+
+# Accesses through one register to two neighbouring lines, again and again: which of them are dirty
+# in the end, and in the code of sampling, even where it wants everything, hardly a record.
+across() {
+    for options in full exact=1000000000; do
+        traffic "$work/o" $options object=/engine-across -- "$programs/engine-across"
+        expected=$(awk '$1 == "expect" { print $2 }' "$work/err")
+        awk -v e="${expected:-0}" '$1 == "moved" && $2 == "sweep" { found = $5 }
+            END { exit !(e > 0 && found >= e && found <= e + 8) }' "$work/o" ||
+            complain "across ($options): $(grep '^moved sweep' "$work/o"), expected ${expected:-nothing} written back"
+    done
+    awk '$1 == "records" { exit !($2 < 200000) }' "$work/o" || # of a million accesses
+        complain "across: $(grep '^records' "$work/o")"
 }
 
 analytic() { # N = 8e6 doubles, R rounds: 24 N R bytes in, 8 N R out, at every level

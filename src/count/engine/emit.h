@@ -42,6 +42,8 @@ enum rle_cond {
     RLE_CC_NS = 0x9,
     RLE_CC_L = 0xC,
     RLE_CC_GE = 0xD,
+    RLE_CC_LE = 0xE,
+    RLE_CC_G = 0xF,
 };
 
 /** Address the next byte will run at. */

@@ -91,12 +91,15 @@ enum {
 struct rle_trace_cluster {
     int64_t low; /**< displacement of its lowest byte; the address itself if there is no base */
     uint32_t site;
-    uint16_t at;    /**< written in front of this instruction */
-    uint16_t width; /**< bytes from the lowest to behind the highest */
-    uint8_t base;   /**< RLE_REG_NONE: none */
-    uint8_t index;  /**< RLE_REG_NONE: none */
+    uint16_t at;           /**< written in front of this instruction */
+    uint16_t width;        /**< bytes from the lowest to behind the highest */
+    uint16_t stores_begin; /**< those of its stores, from the lowest one on … */
+    uint16_t stores_end;   /**< … to behind the highest; only if it writes */
+    uint8_t base;          /**< RLE_REG_NONE: none */
+    uint8_t index;         /**< RLE_REG_NONE: none */
     uint8_t scale;
     bool thread_local_segment; /**< relative to the fs base */
+    bool joined;               /**< of several accesses */
     bool writes;               /**< some access of it stores */
     bool always;               /**< must be recorded even if the line was the last one: atomic or
                                     non-temporal */

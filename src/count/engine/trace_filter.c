@@ -92,11 +92,116 @@ static void emit_bit_test(struct rle_emit *e, unsigned reg, unsigned which)
 
 /* Ways from the filters to where they lead. */
 struct ways {
-    rle_fixup done[2];
+    rle_fixup done[3];
     unsigned n_done;
-    rle_fixup write;
-    bool has_write;
+    rle_fixup write[2];
+    unsigned n_write;
 };
+
+/* Accesses through one address that are joined, to the lines of the stack say, come again and again
+ * across the same two lines: worth the code that tells whether both are wanted and new. Where all
+ * lines share one place, neither is ever known to be the one touched last. */
+static bool may_repeat_across(const struct rle_trace_cluster *c)
+{
+    return c->joined && rle_trace_apart() > 1;
+}
+
+/* rcx = the line's number, for an address in rcx: is it wanted? */
+static rle_fixup emit_unless_wanted(struct rle_emit *e, unsigned r2)
+{
+    rle_emit_shr(e, true, RLE_RCX, RLE_TRACE_LINE_SHIFT);
+    rle_emit_load_tb(e, r2, AREA(classes));
+    emit_bit_test(e, r2, RLE_RCX);
+    return rle_emit_jcc(e, RLE_CC_AE);
+}
+
+/* Does the first byte's place in its line, t being its address, compare so with a value? Changes
+ * rcx; returns the way taken if so. */
+static rle_fixup emit_if_start(struct rle_emit *e, unsigned t, enum rle_cond cond, int32_t value)
+{
+    rle_emit_mov(e, RLE_RCX, t);
+    rle_emit_alu_imm(e, RLE_AND, true, RLE_RCX, RLE_TRACE_LINE - 1);
+    rle_emit_alu_imm(e, RLE_CMP, true, RLE_RCX, value);
+    return rle_emit_jcc(e, cond);
+}
+
+/* rcx = the first byte of the line that lies `offset` bytes behind t, r2 = its place. */
+static void emit_line(struct rle_emit *e, unsigned t, unsigned r2, int32_t offset)
+{
+    rle_emit_lea(e, RLE_RCX, t, RLE_REG_NONE, 0, offset);
+    rle_trace_place(e, r2, RLE_RCX);
+    rle_emit_alu_imm(e, RLE_AND, true, RLE_RCX, -RLE_TRACE_LINE);
+}
+
+/* The way taken if that line is wanted and not the one touched last, or not known to be dirty
+ * though some store may go there. */
+static rle_fixup emit_if_new(struct rle_emit *e, const struct rle_trace_cluster *c, unsigned t,
+                             unsigned r2, bool last)
+{
+    int32_t offset = last ? c->width - 1 : 0;
+    rle_emit_lea(e, RLE_RCX, t, RLE_REG_NONE, 0, offset);
+    rle_fixup unwanted = emit_unless_wanted(e, r2);
+    emit_line(e, t, r2, offset);
+    if (c->writes) {
+        rle_fixup only_read =
+            last ? emit_if_start(e, t, RLE_CC_LE, RLE_TRACE_LINE - c->stores_end)
+                 : emit_if_start(e, t, RLE_CC_GE, RLE_TRACE_LINE - c->stores_begin);
+        rle_emit_alu_imm(e, RLE_ADD, true, r2, AREA(soiled) - AREA(recent));
+        rle_emit_here(e, only_read);
+        rle_emit_lea(e, RLE_RCX, t, RLE_REG_NONE, 0, offset);
+        rle_emit_alu_imm(e, RLE_AND, true, RLE_RCX, -RLE_TRACE_LINE);
+    }
+    rle_trace_at_place(e, OP_CMP_LOAD, RLE_RCX, r2, AREA(recent));
+    rle_fixup is_new = rle_emit_jcc(e, RLE_CC_NE);
+    rle_emit_here(e, unwanted);
+    return is_new;
+}
+
+/* Note that line if it is wanted: it is the one touched last, and dirty if all stores go there. One
+ * that is not wanted was forgotten, and stays so, for accesses to it are not all seen. */
+static void emit_note_if_wanted(struct rle_emit *e, const struct rle_trace_cluster *c, unsigned t,
+                                unsigned r2, bool last)
+{
+    int32_t offset = last ? c->width - 1 : 0;
+    rle_emit_lea(e, RLE_RCX, t, RLE_REG_NONE, 0, offset);
+    rle_fixup unwanted = emit_unless_wanted(e, r2);
+    rle_emit_lea(e, RLE_RCX, t, RLE_REG_NONE, 0, offset);
+    rle_trace_note(e, RLE_RCX, r2, false);
+    if (c->writes) {
+        rle_fixup not_all = last ? emit_if_start(e, t, RLE_CC_L, RLE_TRACE_LINE - c->stores_begin)
+                                 : emit_if_start(e, t, RLE_CC_G, RLE_TRACE_LINE - c->stores_end);
+        emit_line(e, t, r2, offset);
+        rle_trace_at_place(e, OP_MOV_STORE, RLE_RCX, r2, AREA(soiled));
+        rle_emit_here(e, not_all);
+    }
+    rle_emit_here(e, unwanted);
+}
+
+/* A cluster that lies in several lines, the first and the last of which it touches. */
+static void emit_filters_across(struct rle_emit *e, const struct rle_trace_cluster *c, unsigned t,
+                                unsigned r2, struct ways *ways)
+{
+    rle_fixup more_lines = NULL;
+    if (c->width > RLE_TRACE_NARROW_MAX) {
+        rle_emit_lea(e, RLE_RCX, t, RLE_REG_NONE, 0, c->width - 1);
+        rle_emit_mov(e, r2, t);
+        rle_emit_alu_imm(e, RLE_AND, true, r2, -RLE_TRACE_LINE);
+        rle_emit_alu(e, RLE_SUB, true, RLE_RCX, r2);
+        rle_emit_alu_imm(e, RLE_CMP, true, RLE_RCX, 2 * RLE_TRACE_LINE);
+        more_lines = rle_emit_jcc(e, RLE_CC_AE);
+    }
+    rle_fixup first_is_new = emit_if_new(e, c, t, r2, false);
+    rle_fixup last_is_new = emit_if_new(e, c, t, r2, true);
+    ways->done[ways->n_done++] = rle_emit_jmp(e);
+    rle_emit_here(e, first_is_new);
+    rle_emit_here(e, last_is_new);
+    rle_trace_forget_cluster(e, c, t, RLE_RCX);
+    emit_note_if_wanted(e, c, t, r2, false);
+    emit_note_if_wanted(e, c, t, r2, true);
+    ways->write[ways->n_write++] = rle_emit_jmp(e);
+    if (more_lines)
+        rle_emit_here(e, more_lines);
+}
 
 /* Is the line at t wanted indeed, and not the one touched last? Changes rcx, r2, flags. */
 static void emit_filters(struct rle_emit *e, const struct rle_trace_cluster *c, unsigned t,
@@ -110,10 +215,7 @@ static void emit_filters(struct rle_emit *e, const struct rle_trace_cluster *c, 
         crossing = rle_emit_jcc(e, RLE_CC_NE);
     }
     rle_emit_mov(e, RLE_RCX, t);
-    rle_emit_shr(e, true, RLE_RCX, RLE_TRACE_LINE_SHIFT);
-    rle_emit_load_tb(e, r2, AREA(classes));
-    emit_bit_test(e, r2, RLE_RCX);
-    ways->done[ways->n_done++] = rle_emit_jcc(e, RLE_CC_AE);
+    ways->done[ways->n_done++] = emit_unless_wanted(e, r2);
     rle_trace_place(e, r2, t);
     rle_emit_mov(e, RLE_RCX, t);
     rle_emit_alu_imm(e, RLE_AND, true, RLE_RCX, -RLE_TRACE_LINE);
@@ -121,9 +223,10 @@ static void emit_filters(struct rle_emit *e, const struct rle_trace_cluster *c, 
     ways->done[ways->n_done++] = rle_emit_jcc(e, RLE_CC_E);
     rle_trace_note(e, RLE_RCX, r2, c->writes);
     if (crossing) {
-        ways->has_write = true;
-        ways->write = rle_emit_jmp(e);
+        ways->write[ways->n_write++] = rle_emit_jmp(e);
         rle_emit_here(e, crossing);
+        if (may_repeat_across(c))
+            emit_filters_across(e, c, t, r2, ways);
     }
 }
 
@@ -147,8 +250,8 @@ static void emit_record(struct rle_emit *e, const struct rle_trace_cluster *c, u
         emit_filters(e, c, t, r2, &ways);
     if (!filtered || c->width > 1)
         rle_trace_forget_cluster(e, c, t, RLE_RCX);
-    if (ways.has_write)
-        rle_emit_here(e, ways.write);
+    for (unsigned i = 0; i < ways.n_write; i++)
+        rle_emit_here(e, ways.write[i]);
     rle_fixup full = rle_trace_write_record(e, t, RLE_RCX, c->site);
     uint64_t done = rle_emit_address(e);
     for (unsigned i = 0; i < ways.n_done; i++)

@@ -210,6 +210,24 @@ static unsigned place_for(unsigned k, const struct rle_superblock_block *block)
     return here;
 }
 
+/* Where within a cluster its stores lie. */
+static void find_stores(struct rle_trace_cluster *c, const struct rle_trace_site sites[],
+                        unsigned n)
+{
+    c->stores_begin = UINT16_MAX;
+    c->stores_end = 0;
+    for (unsigned i = 0; i < n; i++) {
+        uint32_t begin = (uint32_t)sites[i].offset;
+        uint32_t end = begin + sites[i].size;
+        if (sites[i].kind == RLE_TRACE_LOAD)
+            continue;
+        if (begin < c->stores_begin)
+            c->stores_begin = (uint16_t)begin;
+        if (end > c->stores_end)
+            c->stores_end = (uint16_t)end;
+    }
+}
+
 static void close_block(const struct rle_superblock_block *block)
 {
     struct rle_trace_site sites[RLE_TRACE_LINKED_MAX];
@@ -220,7 +238,9 @@ static void close_block(const struct rle_superblock_block *block)
             sites[n] = work.member[m].site;
             sites[n++].offset = (int32_t)(work.member[m].disp - c->low);
         }
+        find_stores(c, sites, n);
         c->site = rle_trace_add_sites(sites, n);
+        c->joined = n > 1;
         c->width = (uint16_t)(work.open[k].high - c->low);
         c->at = UINT16_MAX; /* not yet placed: does not count in moved_to */
     }
