@@ -92,7 +92,8 @@ static inline bool add_record(struct batch *b, const struct rle_trace_site *site
 }
 
 bool rl_records_run(const struct rl_records *records, struct rl_cache *cache, uint32_t core,
-                    struct rl_account_table *table, uint32_t n_flows, uint64_t *ret_malformed)
+                    struct rl_account_table *table, uint32_t n_flows, uint64_t *ret_watched,
+                    uint64_t *ret_malformed)
 {
     struct batch batch;
     batch.cache = cache;
@@ -102,12 +103,16 @@ bool rl_records_run(const struct rl_records *records, struct rl_cache *cache, ui
     batch.out_of_memory = false;
     batch.n = 0;
     batch.step[0] = (struct rl_cache_step){.kind = RL_CACHE_NT_STORE};
+    uint64_t n_watched = 0;
     for (uint64_t i = 0; i < records->n; i++) {
+        uint64_t line = records->record[i].address / RL_CACHE_LINE_BYTES;
+        n_watched += records->watched >> line % RLE_TRACE_CLASSES & 1;
         if (i % RECORDS_PER_LINE == 0) /* they lie in the cache of the core that wrote them */
             __builtin_prefetch(&records->record[i + PREFETCH_RECORDS]);
         if (!add_record(&batch, records->sites, records->n_sites, &records->record[i]))
             ++*ret_malformed;
     }
     pass_on(&batch);
+    *ret_watched += n_watched;
     return !batch.out_of_memory;
 }

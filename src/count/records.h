@@ -17,6 +17,7 @@ struct rl_records {
     uint32_t n_sites;
     const struct rle_trace_record *record; /**< [n] */
     uint64_t n;
+    uint64_t watched; /**< classes of lines, one bit each, whose records are to be counted */
 };
 
 /**
@@ -25,10 +26,12 @@ struct rl_records {
  * @param core           of the model, which must have it.
  * @param table          accounts are looked up, and made, here …
  * @param n_flows        … with so many flows.
+ * @param ret_watched    grows by the number of records whose address lies in a class of `watched`.
  * @param ret_malformed  grows by the number of records that name no site; they move nothing.
  * @return false without memory for some account; the accesses of its site are left out.
  */
 bool rl_records_run(const struct rl_records *records, struct rl_cache *cache, uint32_t core,
-                    struct rl_account_table *table, uint32_t n_flows, uint64_t *ret_malformed);
+                    struct rl_account_table *table, uint32_t n_flows, uint64_t *ret_watched,
+                    uint64_t *ret_malformed);
 
 #endif

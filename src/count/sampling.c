@@ -25,26 +25,41 @@ enum {
  * tests): disagreement of few samples is itself uncertain, … */
 static const double SAFETY_FIXED = 2.5;
 static const double SAFETY_TURNS = 1.6;
-static const double SAFETY_SINGLE = 1;
 /* … samples may agree by chance where a few sets behave unlike the others, … */
 static const double LEAST_ERROR = 0.015;
-/* … and few lines seen allow no fine statement: 2 / sqrt(lines). */
-static const double COUNT_ERROR = 2.0;
+/* … and few lines seen allow no fine statement: 3 / sqrt(lines), as lines come in pairs, fetched
+ * and written back. */
+static const double COUNT_ERROR = 3.0;
+/* How unlike each other single classes usually are, by standard deviation as a part of their mean,
+ * and how many of the four that were compared such knowledge is worth: four that agree by chance,
+ * as one draw in dozens does, say little alone. Student's t at 99 % for what is known then, four
+ * classes compared or none. */
+static const double USUALLY_UNLIKE = 0.02;
+static const double USUAL_WEIGHT = 6;
+static const double STUDENT_COMPARED = 3.25;
+static const double STUDENT_USUAL = 3.71;
 /* If the fixed classes miss more than this of L1's lines, what they say of outer levels is void. */
 static const double MOSTLY_UNSEEN = 0.5;
 /* Turns that disagree at L1 show that classes are unequal, even if the fixed ones agree by chance;
  * this part of their disagreement is the least error of outer levels. */
 static const double UNEQUAL = 0.1;
-/* Lines that may have gone unseen though none was: the rule of three. */
+/* Lines that may have gone unseen though none was: the rule of three. Likewise, of classes of which
+ * n have had a turn 3 in n may be unlike them, and are taken to be twice as busy. */
 static const double UNSEEN_LINES = 3.0;
+static const double UNSEEN_CLASSES = 3.0;
 /* Part of the busiest outer boundary's lines from which a boundary is worth more classes, and lines
  * of the fixed classes below which their inequality says little. */
 static const double SIZABLE = 0.1;
 static const double LEAST_LINES_TO_JUDGE = 2000;
 /* Lines of the fixed classes, beside turns, from which their number tells how much of the work was
  * done. So few tell it badly, and the error says so; but steps, the other measure, may be wrong by
- * the factor that a turn slows the program down: about two. */
+ * the factor that a turn slows the program down: two or five. */
 static const double LEAST_LINES_TO_WEIGH = 100;
+static const double SLOWED = 4; /* by so much more than is counted, at worst */
+/* By how much while everything it does is recorded, and the reader has a core to share. */
+static const double SLOWED_WHOLLY = 16;
+/* Lines of a class in a step that would have shown as next to nothing. */
+static const double LITTLE_SEEN = 2 * RL_SAMPLING_LITTLE;
 
 void rl_sampling_options_default(struct rl_sampling_options *options)
 {
@@ -141,7 +156,8 @@ enum rl_status rl_sampling_init(struct rl_sampling *sampling,
             all[i] = (uint8_t)i;
         shuffle(&s, all, s.classes);
         memcpy(s.fixed, all, s.n_fixed);
-        memcpy(s.turn, all + s.n_fixed, s.classes - s.n_fixed);
+        s.n_turn = s.classes - s.n_fixed;
+        memcpy(s.turn, all + s.n_fixed, s.n_turn);
         s.next_turn = 0;
     }
     *sampling = s;
@@ -149,8 +165,8 @@ enum rl_status rl_sampling_init(struct rl_sampling *sampling,
 }
 
 /* ---- groups. First level: fixed classes and turns of the first stage; of the second, fixed
- * classes between turns and beside them, and turns; preparation; exact. Further levels: fixed
- * classes of the first stage; parts of those of the second; exact. ---- */
+ * classes between turns and beside them, and turns; preparation; scouts; exact. Further levels:
+ * fixed classes of the first stage; parts of those of the second; exact. ---- */
 
 static uint32_t n_fixed_in(const struct rl_sampling *s, uint32_t stage)
 {
@@ -173,11 +189,16 @@ static uint32_t preparing(const struct rl_sampling *s)
     return first_turns(s, s->n_lasting > 0) + RL_SAMPLING_GROUPS;
 }
 
+static uint32_t scouts(const struct rl_sampling *s)
+{
+    return preparing(s) + 1;
+}
+
 uint8_t rl_sampling_exact_group(const struct rl_sampling *sampling, uint32_t level)
 {
     if (sampling->full)
         return 0;
-    return (uint8_t)(level == 0 ? preparing(sampling) + 1
+    return (uint8_t)(level == 0 ? scouts(sampling) + 1
                                 : sampling->n_fixed + RL_SAMPLING_PARTS * sampling->n_lasting);
 }
 
@@ -223,9 +244,9 @@ static uint8_t next_class(struct rl_sampling *s)
 {
     for (;;) {
         if (s->next_turn == 0)
-            shuffle(s, s->turn, s->classes - s->n_fixed);
+            shuffle(s, s->turn, s->n_turn);
         uint8_t class = s->turn[s->next_turn];
-        s->next_turn = (s->next_turn + 1) % (s->classes - s->n_fixed);
+        s->next_turn = (s->next_turn + 1) % s->n_turn;
         bool active = false;
         for (uint32_t i = 0; i < s->n_active; i++)
             active |= s->active[i] == class;
@@ -264,7 +285,8 @@ static uint32_t thin_out(struct rl_sampling *s, struct rl_sampling_change change
     return n;
 }
 
-/* The second stage: fewer classes stay, and they begin to be counted by parts. */
+/* The second stage: fewer classes stay, and they begin to be counted by parts. The others take
+ * turns from now on. */
 static uint32_t thin_out_further(struct rl_sampling *s, struct rl_sampling_change changes[])
 {
     uint32_t n = 0;
@@ -275,6 +297,8 @@ static uint32_t thin_out_further(struct rl_sampling *s, struct rl_sampling_chang
         if (i < s->n_kept) {
             change.first_group = (uint8_t)(first_fixed(s, 1) + i);
             change.outer_group = (uint8_t)(s->n_fixed + RL_SAMPLING_PARTS * i);
+        } else {
+            s->turn[s->n_turn++] = s->fixed[i];
         }
         changes[n++] = change;
     }
@@ -288,7 +312,7 @@ static uint32_t thin_out_further(struct rl_sampling *s, struct rl_sampling_chang
 /* Where fixed class i is counted at the first level: apart while another class has its turn. */
 static uint8_t first_group_of(const struct rl_sampling *s, uint32_t i)
 {
-    uint32_t apart = s->counting ? 1u + s->active_group[0] : 0;
+    uint32_t apart = s->counting && !s->scouting ? 1u + s->active_group[0] : 0;
     return (uint8_t)(first_fixed(s, s->stage) + (s->stage == 0 ? i : apart * s->n_lasting + i));
 }
 
@@ -300,10 +324,35 @@ static uint32_t count_apart(const struct rl_sampling *s, struct rl_sampling_chan
     return s->n_kept;
 }
 
+/* The same for one between turns, which is not one of them. */
+static uint32_t step_scout(struct rl_sampling *s, struct rl_sampling_change changes[])
+{
+    s->pause -= s->pause > 1;
+    if (s->n_active == 0) {
+        s->active[s->n_active++] = next_class(s);
+        changes[0] =
+            (struct rl_sampling_change){s->active[0], (uint8_t)preparing(s), RL_CACHE_OUT, false};
+        return 1;
+    }
+    if (!s->counting) {
+        s->counting = true;
+        changes[0] =
+            (struct rl_sampling_change){s->active[0], (uint8_t)scouts(s), RL_CACHE_OUT, false};
+        return 1;
+    }
+    s->scouted++;
+    s->counting = s->scouting = false;
+    s->n_active = 0;
+    changes[0] = (struct rl_sampling_change){s->active[0], RL_CACHE_OUT, RL_CACHE_OUT, false};
+    return 1;
+}
+
 /* Prepare a class, count it, let it go, pause. */
 static uint32_t step_second(struct rl_sampling *s, struct rl_sampling_change changes[])
 {
     uint32_t n = 0;
+    if (s->scouting)
+        return step_scout(s, changes);
     if (s->n_active == 0) {
         if (--s->pause > 0)
             return 0;
@@ -393,7 +442,8 @@ enum rl_status rl_sampling_attach(const struct rl_sampling *sampling, struct rl_
     }
     for (uint32_t i = 0; s->thinned && i < s->n_active; i++) {
         bool ready = s->stage == 0 ? i + 1 < s->n_active : s->counting;
-        uint32_t group = ready ? first_turns(s, s->stage) + s->active_group[i] : preparing(s);
+        uint32_t counted = s->scouting ? scouts(s) : first_turns(s, s->stage) + s->active_group[i];
+        uint32_t group = ready ? counted : preparing(s);
         rl_sampling_apply(
             s, cache, core,
             (struct rl_sampling_change){s->active[i], (uint8_t)group, RL_CACHE_OUT, false});
@@ -426,15 +476,19 @@ struct estimate {
 };
 
 /* How unlike each other single classes are, as a part of their mean: what one class alone may be
- * off. From the first stage; INFINITY if nothing was seen there. */
+ * off. From the first stage, as far as anything was seen there. */
 static double inequality(const struct rl_sampling *s, const struct rl_cache_flow flow[])
 {
-    double sample[RL_SAMPLING_FIXED_MAX] = {0};
-    double mean;
+    double mean = 0;
+    double square = 0;
     for (uint32_t i = 0; i < s->n_fixed; i++)
-        sample[i] = lines_of(&flow[i]);
-    double doubt = rl_mean_and_doubt(sample, s->n_fixed, 0, SAFETY_SINGLE, &mean);
-    return mean > 0 ? sqrt(s->n_fixed) * doubt / mean : INFINITY;
+        mean += lines_of(&flow[i]) / s->n_fixed;
+    if (mean == 0)
+        return STUDENT_USUAL * USUALLY_UNLIKE;
+    for (uint32_t i = 0; i < s->n_fixed; i++)
+        square += pow(lines_of(&flow[i]) / mean - 1, 2);
+    square += USUAL_WEIGHT * USUALLY_UNLIKE * USUALLY_UNLIKE;
+    return STUDENT_COMPARED * sqrt(square / (s->n_fixed - 1 + USUAL_WEIGHT));
 }
 
 static struct estimate from_samples(const struct rl_sampling *s, const double sample[], uint32_t n,
@@ -472,12 +526,21 @@ static struct estimate from_outer(const struct rl_sampling *s, uint32_t stage,
     for (uint32_t i = 0; i < n; i++)
         sample[i] = lines_of(&flow[(stage == 0 ? 0 : s->n_fixed) + i]);
     struct estimate e = from_samples(s, sample, n, n_fixed_in(s, stage));
-    if (stage > 0) {
-        double unequal = inequality(s, flow) / sqrt(s->n_kept);
-        if (!isinf(unequal))
-            e.error = fmax(e.error, unequal * e.lines);
-    }
+    e.error = fmax(e.error, inequality(s, flow) / sqrt(n_fixed_in(s, stage)) * e.lines);
     return e;
+}
+
+/* Part of the classes at turn that were not, or if few were, may be, unlike those that were. */
+static double unseen_classes(const struct rl_sampling *s, uint32_t stage)
+{
+    double classes = s->classes - n_fixed_in(s, stage);
+    double had = 0;
+    if (stage == 0)
+        had = (double)s->stages[0].steps + s->n_rotating;
+    else
+        for (uint32_t g = 0; g < RL_SAMPLING_GROUPS; g++)
+            had += (double)s->stages[1].measured[g];
+    return fmax(0, fmin(UNSEEN_CLASSES / had, (classes - had) / classes));
 }
 
 /* Over the classes that are not fixed. Each group's lines are related to the steps it had. */
@@ -508,9 +571,11 @@ static struct estimate from_turns(const struct rl_sampling *s, uint32_t stage,
     if (n < LEAST_GROUPS || steps < 2 * RL_SAMPLING_GROUPS)
         return e;
     double doubt = rl_mean_and_doubt(sample, n, 0, SAFETY_TURNS, &mean);
-    e.error = mean > 0 ? e.lines * doubt / mean : 0;
+    e.error = fmax(mean > 0 ? e.lines * doubt / mean : 0, e.lines * unseen_classes(s, stage));
     if (stage > 0 && s->turn_share > 0)
         e.seen = fmin(e.seen, s->lines_beside); /* the weight is no surer than these allow */
+    else if (stage > 0)
+        e.error += SLOWED * e.lines;
     return e;
 }
 
@@ -535,12 +600,49 @@ static double error_of(const struct estimate *e)
     return fmax(fmax(e->error, least), UNSEEN_LINES * e->factor);
 }
 
+/* Lines by which the second stage may be off for what scouts found while the fixed classes showed
+ * next to nothing, beyond what would not have shown and what a class does otherwise. */
+static double found_by_scouts(const struct rl_sampling *s, uint32_t stage,
+                              const struct rl_cache_flow first[])
+{
+    if (stage == 0)
+        return 0;
+    double looked_at = (double)s->scouted;
+    for (uint32_t g = 0; g < RL_SAMPLING_GROUPS; g++)
+        looked_at += (double)s->stages[1].measured[g];
+    if (looked_at < s->classes &&
+        (double)s->blind_steps > MOSTLY_UNSEEN * (double)s->stages[1].steps)
+        return INFINITY; /* what it mostly does may lie in those that are left */
+    if (s->scouted == 0)
+        return 0;
+    double usual = from_first(s, stage, first).seen / s->n_kept / (double)s->stages[1].steps;
+    double found = lines_of(&first[scouts(s)]) / (double)s->scouted;
+    double more = found - fmax(LITTLE_SEEN, SLOWED * usual);
+    double steps = (double)s->blind_steps + 2 * (double)s->scouted;
+    return fmax(0, more) * steps * SLOWED_WHOLLY * (s->classes - s->n_kept);
+}
+
+/* Lines by which the second stage may be off because a busy class has not had a turn in it yet:
+ * what turns of the first stage saw of such, if the fixed classes mostly did not, from step to
+ * step. */
+static double busy_unseen(const struct rl_sampling *s, uint32_t stage,
+                          const struct rl_cache_flow first[])
+{
+    if (stage == 0 || s->stages[0].steps == 0 || unseen_classes(s, stage) == 0)
+        return 0;
+    struct estimate turns = from_turns(s, 0, first);
+    struct estimate fixed = from_first(s, 0, first);
+    if (isinf(turns.error) || fixed.lines + fixed.error > (1 - MOSTLY_UNSEEN) * turns.lines)
+        return 0;
+    return (turns.lines + turns.error) / (double)s->stages[0].steps * (double)s->stages[1].steps;
+}
+
 /* Beyond L1: the fixed classes alone; turns at L1 tell whether those are like the others. */
 static double outer_error(const struct rl_sampling *s, uint32_t stage,
                           const struct rl_cache_flow first[], const struct estimate *e)
 {
     struct estimate turns = from_turns(s, stage, first);
-    double error = error_of(e);
+    double error = error_of(e) + busy_unseen(s, stage, first) + found_by_scouts(s, stage, first);
     if (isinf(turns.error))
         return error;
     struct estimate fixed = from_first(s, stage, first);
@@ -568,7 +670,7 @@ static double add_first(const struct rl_sampling *s, uint32_t stage,
         add_scaled(value, &fixed[i], few_turns ? e.factor : 1);
     for (uint32_t g = 0; g < RL_SAMPLING_GROUPS && !few_turns; g++)
         add_scaled(value, &flow[first_turns(s, stage) + g], e.factor);
-    return error_of(&e);
+    return error_of(&e) + busy_unseen(s, stage, flow) + found_by_scouts(s, stage, flow);
 }
 
 static double add_outer(const struct rl_sampling *s, uint32_t stage,
@@ -590,6 +692,20 @@ bool rl_sampling_is_due(const struct rl_sampling *sampling)
     const struct rl_sampling *s = sampling;
     return s->thinned && s->stage == 0 && s->n_kept > 0 &&
            (s->stages[0].steps + 1) % RL_SAMPLING_FIRST_STEPS == 0;
+}
+
+bool rl_sampling_is_turn(const struct rl_sampling *sampling)
+{
+    return sampling->thinned && sampling->stage == 1 && sampling->n_active > 0 &&
+           !sampling->scouting;
+}
+
+void rl_sampling_scout(struct rl_sampling *sampling)
+{
+    if (!sampling->thinned || sampling->stage == 0)
+        return;
+    sampling->blind_steps++;
+    sampling->scouting |= sampling->n_active == 0 && sampling->pause > 1;
 }
 
 uint32_t rl_sampling_followed(const struct rl_sampling *sampling)

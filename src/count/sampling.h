@@ -20,7 +20,8 @@
  * the next bits of the set number into parts, whose disagreement is one part of the error; another
  * is how unequal the classes were in the first stage.
  *
- * Turns change with time, never with the number of records, or busy sets would have short turns.
+ * Turns change with time, or with what the fixed classes do, never with the number of records of
+ * their own, or busy sets would have short turns.
  * Pure: no clock, no threads. Used by traffic.c. */
 #ifndef RL_COUNT_SAMPLING_H
 #define RL_COUNT_SAMPLING_H
@@ -40,7 +41,7 @@ enum {
     RL_SAMPLING_PARTS = 4,         /**< of a class that stays, beyond the first level */
     RL_SAMPLING_FIRST_STEPS = 100, /**< of the first stage */
     RL_SAMPLING_FLOWS_MAX =
-        RL_CACHE_LEVELS_MAX * (RL_SAMPLING_FIXED_MAX + 2 + 2 * RL_SAMPLING_GROUPS +
+        RL_CACHE_LEVELS_MAX * (RL_SAMPLING_FIXED_MAX + 3 + 2 * RL_SAMPLING_GROUPS +
                                RL_SAMPLING_LASTING_MAX * (1 + RL_SAMPLING_GROUPS)),
 };
 
@@ -85,7 +86,8 @@ struct rl_sampling {
     double lines_beside; /**< of the fixed classes, from which these are known */
     uint64_t random;
     uint8_t fixed[RL_SAMPLING_FIXED_MAX];
-    uint8_t turn[RL_SAMPLING_CLASSES]; /**< the other classes in the order of their turns */
+    uint8_t turn[RL_SAMPLING_CLASSES]; /**< the other classes in the order of their turns … */
+    uint32_t n_turn;                   /**< … and how many these are */
     uint32_t next_turn;
     uint64_t turns; /**< begun so far */
     uint32_t pause; /**< second stage: steps until the next turn begins */
@@ -95,7 +97,13 @@ struct rl_sampling {
     uint32_t n_active; /**< the last one is being prepared, the others are counted; in the second
                           stage there is one at most, counted if `counting` */
     bool counting;
+    bool scouting;        /**< that one is not at turn, see rl_sampling_scout … */
+    uint64_t scouted;     /**< … so many were looked at, a step each … */
+    uint64_t blind_steps; /**< … and so many steps had been without a sight */
 };
+
+/** Records of the fixed classes in a step of which is said that next to nothing was seen. */
+enum { RL_SAMPLING_LITTLE = 16 };
 
 /** What becomes of one class from a moment on, at the first level and beyond. */
 struct rl_sampling_change {
@@ -134,7 +142,8 @@ uint64_t rl_sampling_wanted(const struct rl_sampling *sampling);
 
 /**
  * Go one step on: the first ends the exact phase, further ones begin and end turns. Steps are to
- * take equal times, some tens of thousands of accesses or more. Nothing happens if `full`.
+ * take equal times, some tens of thousands of accesses or more; but see rl_sampling_is_turn.
+ * Nothing happens if `full`.
  *
  * @param ret_changes  [RL_SAMPLING_CHANGES_MAX] to be applied to the model, in this order.
  * @return how many; 0 if what is wanted stays as it is.
@@ -153,6 +162,19 @@ bool rl_sampling_is_due(const struct rl_sampling *sampling);
  * @param total  [rl_sampling_flows].
  */
 void rl_sampling_decide(struct rl_sampling *sampling, const struct rl_cache_flow total[]);
+
+/** Is a class at turn in the second stage, prepared or counted? Such steps are to see as much work
+ * as those between them, not to take as much time: a class that is busy slows the program down, and
+ * would count for less than the others. */
+bool rl_sampling_is_turn(const struct rl_sampling *sampling);
+
+/**
+ * Tell that in the step that ends now next to nothing was to be seen of a program at work. In the
+ * second stage a class is then looked at at once, between turns: what the program does lies in few
+ * classes, or nowhere. That is no estimate, but an error if much is found. Call before
+ * rl_sampling_step.
+ */
+void rl_sampling_scout(struct rl_sampling *sampling);
 
 /** How many classes are followed at all levels at present; all of them in the exact phase. */
 uint32_t rl_sampling_followed(const struct rl_sampling *sampling);

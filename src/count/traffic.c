@@ -23,6 +23,8 @@ enum {
 static const double DEFAULT_STEP_S = 1e-3;
 static const uint64_t DEFAULT_EXACT = 300000;
 static const double THOROUGH_S = 0.05; /* between looks for processes that died */
+static const double IDLE_SHARE = 0.5;  /* of a step that a program must have run to be at work */
+static const double LONGEST_TURN = 10; /* steps, if the fixed classes have nothing to do */
 
 /* One thread of the program, as the model sees it. */
 struct reader {
@@ -51,6 +53,7 @@ struct worker {
     pthread_t thread;
     bool out_of_memory;
     uint64_t malformed;
+    uint64_t watched; /* records of the fixed classes: the program's work, as far as it shows */
 };
 
 struct rl_simulation {
@@ -69,8 +72,16 @@ struct rl_simulation {
     struct step step[STEPS_KEPT];
     uint64_t n_steps;
     double next_step_s;
+    double step_began_s;
     uint64_t records;
     uint64_t records_at_step;
+    double cpu_at_step_s; /* of the program */
+    /* Records of the fixed classes, by which turns of the second stage are as long as steps between
+     * them. */
+    uint64_t watched; /* those classes, one bit each */
+    uint64_t watched_at_step;
+    double watched_by_step; /* in a step of the last pause, on average */
+    uint32_t pause_steps;
     bool core_used[RL_CACHE_CORES_MAX];
 
     /* Between the reader and the other workers: a job is open while `open` is ahead of `closed`. */
@@ -190,10 +201,11 @@ static enum rl_status keep_accounts(void *context, struct rl_channel_process *pr
 static void run_job(struct worker *w, const struct job *job)
 {
     const struct rl_channel_process *process = job->thread->process;
-    const struct rl_records records = {process->sites, process->n_sites, job->record, job->n};
+    const struct rl_records records = {process->sites, process->n_sites, job->record, job->n,
+                                       w->traffic->watched};
     uint32_t core = ((const struct reader *)job->thread->user)->core;
     if (!rl_records_run(&records, w->cache, core, &job->accounts->by_worker[w->index],
-                        w->traffic->n_flows, &w->malformed))
+                        w->traffic->n_flows, &w->watched, &w->malformed))
         w->out_of_memory = true;
 }
 
@@ -321,6 +333,67 @@ static void decide(struct rl_simulation *t)
     free(total);
 }
 
+/* Processor seconds of the processes that are followed. */
+static double program_cpu_s(const struct rl_simulation *t)
+{
+    size_t n;
+    const struct rl_channel_thread *thread = rl_channel_threads(t->channel, &n);
+    double sum_s = 0;
+    for (size_t i = 0; i < n; i++) {
+        clockid_t clock;
+        struct timespec now;
+        size_t first = 0; /* thread of the same process */
+        while (thread[first].process != thread[i].process)
+            first++;
+        if (first == i && clock_getcpuclockid(thread[i].process->pid, &clock) == 0 &&
+            clock_gettime(clock, &now) == 0)
+            sum_s += (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    }
+    return sum_s;
+}
+
+static bool shows_little(const struct rl_simulation *t)
+{
+    return t->records - t->records_at_step < RL_SAMPLING_LITTLE;
+}
+
+/* Next to nothing was recorded in this step. Either the program sleeps, or what it does lies in
+ * classes that are not followed, which only further turns can show. */
+static bool is_idle(const struct rl_simulation *t, double cpu_s)
+{
+    return shows_little(t) && cpu_s - t->cpu_at_step_s < IDLE_SHARE * t->options.step_s;
+}
+
+/* Has a turn seen less of the program's work yet than a step of the pause before it? */
+static bool is_short_of_work(const struct rl_simulation *t, double now_s)
+{
+    return rl_sampling_is_turn(&t->sampling) &&
+           (double)(t->worker[0].watched - t->watched_at_step) < t->watched_by_step &&
+           now_s - t->step_began_s < LONGEST_TURN * t->options.step_s;
+}
+
+static void note_work(struct rl_simulation *t, bool was_turn)
+{
+    double work = (double)(t->worker[0].watched - t->watched_at_step);
+    t->watched_at_step = t->worker[0].watched;
+    if (was_turn) {
+        t->pause_steps = 0;
+        return;
+    }
+    t->pause_steps++;
+    double before = t->pause_steps > 1 ? t->watched_by_step : 0;
+    t->watched_by_step = before + (work - before) / t->pause_steps;
+}
+
+static uint64_t fixed_classes(const struct rl_sampling *sampling)
+{
+    uint64_t classes = 0;
+    for (uint32_t i = 0; sampling->thinned && i < rl_sampling_followed(sampling); i++)
+        for (uint32_t c = sampling->fixed[i]; c < RL_SAMPLING_CLASSES; c += sampling->classes)
+            classes |= 1ull << c;
+    return classes;
+}
+
 static void maybe_step(struct rl_simulation *t)
 {
     size_t n;
@@ -328,13 +401,19 @@ static void maybe_step(struct rl_simulation *t)
     if (t->sampling.full || t->records < t->options.exact_records)
         return;
     double now_s = rl_now_s();
-    if (now_s < t->next_step_s || t->records == t->records_at_step)
-        return; /* turns in which nothing is to be seen would only add doubt */
+    if (now_s < t->next_step_s || is_short_of_work(t, now_s))
+        return;
+    double cpu_s = program_cpu_s(t);
+    if (is_idle(t, cpu_s))
+        return;
     for (size_t i = 0; i < n; i++)
         if (t->n_steps - ((struct reader *)thread[i].user)->step >= STEPS_KEPT)
             return;
     if (rl_sampling_is_due(&t->sampling))
         decide(t);
+    note_work(t, rl_sampling_is_turn(&t->sampling));
+    if (shows_little(t))
+        rl_sampling_scout(&t->sampling);
     struct step *step = &t->step[t->n_steps % STEPS_KEPT];
     step->n_changes = rl_sampling_step(&t->sampling, step->change);
     /* Heads first: lines written until the program is told are then more than the step counts,
@@ -342,9 +421,13 @@ static void maybe_step(struct rl_simulation *t)
     for (size_t i = 0; i < n; i++)
         ((struct reader *)thread[i].user)->step_at[t->n_steps % STEPS_KEPT] =
             rle_trace_head(thread[i].slot);
-    if (step->n_changes > 0)
+    if (step->n_changes > 0) {
         rl_channel_want(t->channel, rl_sampling_wanted(&t->sampling));
+        t->watched = fixed_classes(&t->sampling);
+    }
     t->n_steps++;
+    t->step_began_s = now_s;
+    t->cpu_at_step_s = cpu_s;
     t->next_step_s = now_s + t->options.step_s;
     t->records_at_step = t->records;
 }

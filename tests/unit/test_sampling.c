@@ -410,7 +410,7 @@ static void a_long_program_is_followed_by_few_classes(void **state)
         seen |= wanted;
     }
     assert_true(wanted_in_all < 5 * STEPS / 4);
-    assert_int_equal(__builtin_popcountll(seen), 64 - 4 + 1); /* all but the fixed ones let go */
+    assert_true(seen == UINT64_MAX); /* the fixed ones let go take turns like the others */
 }
 
 /* A stream of new lines, thirty a step in a fixed class, half as many while a turn slows the
@@ -447,6 +447,64 @@ static void few_lines_tell_better_than_steps_how_much_a_turn_is_worth(void **sta
     free(run);
 }
 
+/* New lines all over in the exact phase and the first stage, then in one class that is not fixed.
+ */
+static void what_only_scouts_see_is_an_error_of_all_levels(void **state)
+{
+    (void)state;
+    enum { ACCESSES = 8000, STEPS = 300 };
+    struct run *run = malloc(sizeof *run);
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        begin(run, false, seed);
+        run->random += seed;
+        for (uint64_t steps = 0; steps < STEPS;) {
+            bool hidden = run->sampling.stage == 1;
+            uint64_t before = run->followed;
+            for (int i = 0; i < ACCESSES; i++) {
+                uint64_t line = rng(run) % (1 << 24) * 64;
+                load(run,
+                     A / 4096 * 4096 +
+                         64 * (line + (hidden ? (run->sampling.fixed[0] + 32) % 64 : i % 64)),
+                     8);
+            }
+            run->accesses = 0; /* steps are taken here */
+            if (run->followed - before < RL_SAMPLING_LITTLE)
+                rl_sampling_scout(&run->sampling);
+            step(run);
+            steps += hidden;
+        }
+        rl_sampling_weigh(&run->sampling, run->account[0]);
+        for (uint32_t level = 0; level < LEVELS; level++) {
+            struct rl_traffic_value value;
+            rl_sampling_estimate(&run->sampling, run->account[0], level, &value);
+            double truth = (double)rl_cache_flow_bytes(&run->truth[0][level]);
+            assert_true(fabs(value.bytes - truth) <= value.error_bytes);
+            assert_false(rl_traffic_reliable(&value));
+        }
+        end(run);
+    }
+    free(run);
+}
+
+static void all_classes_are_looked_at_where_nothing_shows(void **state)
+{
+    (void)state;
+    struct rl_sampling sampling;
+    struct rl_sampling_options options;
+    struct rl_sampling_change changes[RL_SAMPLING_CHANGES_MAX];
+    uint64_t seen = 0;
+    rl_sampling_options_default(&options);
+    assert_int_equal(rl_sampling_init(&sampling, &machine, &options, NULL), RL_OK);
+    for (int i = 0; i <= RL_SAMPLING_FIRST_STEPS; i++)
+        rl_sampling_step(&sampling, changes);
+    for (int i = 0; i < 4 * RL_SAMPLING_CLASSES; i++) {
+        rl_sampling_scout(&sampling);
+        rl_sampling_step(&sampling, changes);
+        seen |= rl_sampling_wanted(&sampling);
+    }
+    assert_true(seen == UINT64_MAX);
+}
+
 /* Lines that moved between L1 and L2 for each of the four fixed classes, in the first stage. */
 static void decide(struct rl_sampling *sampling, const uint64_t lines[4])
 {
@@ -471,16 +529,16 @@ static void more_classes_stay_where_they_are_unlike_each_other(void **state)
     decide(&sampling, (uint64_t[]){10000, 10010, 9990, 10000});
     assert_int_equal(rl_sampling_followed(&sampling), 1);
     assert_false(rl_sampling_widened(&sampling));
-    /* Standard deviation 4.0 % of the mean, times Student's 3.18: one may be off by 12.7 %, two
-     * together by 9.0 %. */
+    /* Standard deviation 6.4 % of the mean, 4.0 % with what is usual, times Student's 3.25: one may
+     * be off by 13.0 %, two together by 9.2 %. */
     assert_int_equal(rl_sampling_init(&sampling, &machine, &options, NULL), RL_OK);
-    decide(&sampling, (uint64_t[]){9654, 10346, 9654, 10346});
+    decide(&sampling, (uint64_t[]){9450, 10550, 9450, 10550});
     assert_int_equal(rl_sampling_followed(&sampling), 2);
     assert_true(rl_sampling_widened(&sampling));
     assert_int_equal(__builtin_popcountll(rl_sampling_wanted(&sampling)), 2);
     options.widen = false;
     assert_int_equal(rl_sampling_init(&sampling, &machine, &options, NULL), RL_OK);
-    decide(&sampling, (uint64_t[]){9654, 10346, 9654, 10346});
+    decide(&sampling, (uint64_t[]){9450, 10550, 9450, 10550});
     assert_int_equal(rl_sampling_followed(&sampling), 1);
 }
 
@@ -517,6 +575,8 @@ int main(void)
         cmocka_unit_test(options_out_of_range_are_refused),
         cmocka_unit_test(more_classes_stay_where_they_are_unlike_each_other),
         cmocka_unit_test(the_first_stage_goes_on_while_no_fewer_classes_would_do),
+        cmocka_unit_test(what_only_scouts_see_is_an_error_of_all_levels),
+        cmocka_unit_test(all_classes_are_looked_at_where_nothing_shows),
         cmocka_unit_test(few_lines_tell_better_than_steps_how_much_a_turn_is_worth),
         cmocka_unit_test(every_class_has_its_turn),
         cmocka_unit_test(a_long_program_is_followed_by_few_classes),
