@@ -48,3 +48,14 @@ void rl_accounts_free(struct rl_accounts *accounts)
         free_region(accounts->region[r]);
     free(accounts);
 }
+
+void rl_account_add(struct rl_cache_flow sum[], const struct rl_cache_flow account[], uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        sum[i].reads += account[i].reads;
+        sum[i].allocates += account[i].allocates;
+        sum[i].writebacks += account[i].writebacks;
+        sum[i].castouts += account[i].castouts;
+        sum[i].nt_bytes += account[i].nt_bytes;
+    }
+}

@@ -42,4 +42,7 @@ static inline struct rl_cache_flow *rl_account_need(struct rl_account_table *tab
 /** Frees it and all accounts in it; NULL is fine. */
 void rl_accounts_free(struct rl_accounts *accounts);
 
+/** sum += account, of n flows each. */
+void rl_account_add(struct rl_cache_flow sum[], const struct rl_cache_flow account[], uint32_t n);
+
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 struct rl_channel {
@@ -342,4 +343,22 @@ void rl_channel_totals(const struct rl_channel *channel, struct rl_channel_total
             ret_totals->skipped += channel->process[i]->area->skipped;
             ret_totals->overflow += channel->process[i]->area->overflow;
         }
+}
+
+double rl_channel_cpu_s(struct rl_channel *channel)
+{
+    size_t n;
+    const struct rl_channel_thread *thread = rl_channel_threads(channel, &n);
+    double sum_s = 0;
+    for (size_t i = 0; i < n; i++) {
+        clockid_t clock;
+        struct timespec now;
+        size_t first = 0; /* thread of the same process */
+        while (thread[first].process != thread[i].process)
+            first++;
+        if (first == i && clock_getcpuclockid(thread[i].process->pid, &clock) == 0 &&
+            clock_gettime(clock, &now) == 0)
+            sum_s += (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    }
+    return sum_s;
 }

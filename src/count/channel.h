@@ -116,4 +116,7 @@ struct rl_channel_totals {
 
 void rl_channel_totals(const struct rl_channel *channel, struct rl_channel_totals *ret_totals);
 
+/** Processor seconds of the processes that are followed, so far. */
+double rl_channel_cpu_s(struct rl_channel *channel);
+
 #endif

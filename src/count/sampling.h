@@ -179,6 +179,9 @@ void rl_sampling_scout(struct rl_sampling *sampling);
 /** How many classes are followed at all levels at present; all of them in the exact phase. */
 uint32_t rl_sampling_followed(const struct rl_sampling *sampling);
 
+/** Which, one bit each, for lines modulo 64; none in the exact phase. */
+uint64_t rl_sampling_fixed(const struct rl_sampling *sampling);
+
 /** Whether that is more than was asked for, by rl_sampling_decide. */
 bool rl_sampling_widened(const struct rl_sampling *sampling);
 

@@ -117,13 +117,7 @@ uint32_t rl_traffic_flows(const struct rl_simulation *traffic)
 void rl_traffic_add(const struct rl_simulation *traffic, struct rl_cache_flow sum[],
                     const struct rl_cache_flow account[])
 {
-    for (uint32_t i = 0; i < traffic->n_flows; i++) {
-        sum[i].reads += account[i].reads;
-        sum[i].allocates += account[i].allocates;
-        sum[i].writebacks += account[i].writebacks;
-        sum[i].castouts += account[i].castouts;
-        sum[i].nt_bytes += account[i].nt_bytes;
-    }
+    rl_account_add(sum, account, traffic->n_flows);
 }
 
 void rl_traffic_estimate(const struct rl_simulation *traffic, const struct rl_cache_flow account[],
@@ -333,35 +327,11 @@ static void decide(struct rl_simulation *t)
     free(total);
 }
 
-/* Processor seconds of the processes that are followed. */
-static double program_cpu_s(const struct rl_simulation *t)
-{
-    size_t n;
-    const struct rl_channel_thread *thread = rl_channel_threads(t->channel, &n);
-    double sum_s = 0;
-    for (size_t i = 0; i < n; i++) {
-        clockid_t clock;
-        struct timespec now;
-        size_t first = 0; /* thread of the same process */
-        while (thread[first].process != thread[i].process)
-            first++;
-        if (first == i && clock_getcpuclockid(thread[i].process->pid, &clock) == 0 &&
-            clock_gettime(clock, &now) == 0)
-            sum_s += (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-    }
-    return sum_s;
-}
-
-static bool shows_little(const struct rl_simulation *t)
-{
-    return t->records - t->records_at_step < RL_SAMPLING_LITTLE;
-}
-
 /* Next to nothing was recorded in this step. Either the program sleeps, or what it does lies in
  * classes that are not followed, which only further turns can show. */
-static bool is_idle(const struct rl_simulation *t, double cpu_s)
+static bool is_idle(const struct rl_simulation *t, bool little, double cpu_s)
 {
-    return shows_little(t) && cpu_s - t->cpu_at_step_s < IDLE_SHARE * t->options.step_s;
+    return little && cpu_s - t->cpu_at_step_s < IDLE_SHARE * t->options.step_s;
 }
 
 /* Has a turn seen less of the program's work yet than a step of the pause before it? */
@@ -385,15 +355,6 @@ static void note_work(struct rl_simulation *t, bool was_turn)
     t->watched_by_step = before + (work - before) / t->pause_steps;
 }
 
-static uint64_t fixed_classes(const struct rl_sampling *sampling)
-{
-    uint64_t classes = 0;
-    for (uint32_t i = 0; sampling->thinned && i < rl_sampling_followed(sampling); i++)
-        for (uint32_t c = sampling->fixed[i]; c < RL_SAMPLING_CLASSES; c += sampling->classes)
-            classes |= 1ull << c;
-    return classes;
-}
-
 static void maybe_step(struct rl_simulation *t)
 {
     size_t n;
@@ -403,8 +364,9 @@ static void maybe_step(struct rl_simulation *t)
     double now_s = rl_now_s();
     if (now_s < t->next_step_s || is_short_of_work(t, now_s))
         return;
-    double cpu_s = program_cpu_s(t);
-    if (is_idle(t, cpu_s))
+    double cpu_s = rl_channel_cpu_s(t->channel);
+    bool little = t->records - t->records_at_step < RL_SAMPLING_LITTLE;
+    if (is_idle(t, little, cpu_s))
         return;
     for (size_t i = 0; i < n; i++)
         if (t->n_steps - ((struct reader *)thread[i].user)->step >= STEPS_KEPT)
@@ -412,7 +374,7 @@ static void maybe_step(struct rl_simulation *t)
     if (rl_sampling_is_due(&t->sampling))
         decide(t);
     note_work(t, rl_sampling_is_turn(&t->sampling));
-    if (shows_little(t))
+    if (little)
         rl_sampling_scout(&t->sampling);
     struct step *step = &t->step[t->n_steps % STEPS_KEPT];
     step->n_changes = rl_sampling_step(&t->sampling, step->change);
@@ -423,7 +385,7 @@ static void maybe_step(struct rl_simulation *t)
             rle_trace_head(thread[i].slot);
     if (step->n_changes > 0) {
         rl_channel_want(t->channel, rl_sampling_wanted(&t->sampling));
-        t->watched = fixed_classes(&t->sampling);
+        t->watched = rl_sampling_fixed(&t->sampling);
     }
     t->n_steps++;
     t->step_began_s = now_s;
@@ -629,13 +591,12 @@ static int by_place(const void *a, const void *b)
     const struct rl_traffic_row *y = b;
     if (x->pid != y->pid)
         return x->pid < y->pid ? -1 : 1;
-    if (x->sequence != y->sequence)
-        return x->sequence < y->sequence ? -1 : 1;
-    if (x->block != y->block)
-        return x->block < y->block ? -1 : 1;
-    if (x->insn != y->insn)
-        return x->insn < y->insn ? -1 : 1;
-    return x->region < y->region ? -1 : x->region > y->region;
+    const uint32_t of_x[] = {x->sequence, x->block, x->insn, x->region};
+    const uint32_t of_y[] = {y->sequence, y->block, y->insn, y->region};
+    for (unsigned i = 0; i < sizeof of_x / sizeof *of_x; i++)
+        if (of_x[i] != of_y[i])
+            return of_x[i] < of_y[i] ? -1 : 1;
+    return 0;
 }
 
 /* Rows of one instruction in one region, which may have several operands, become one. */
