@@ -42,8 +42,9 @@ place() {
     "$program" report --machine "$folder/m.json" -f json -o "$folder/$1$3.json" "$2"
 }
 
-"$program" measure -q --threads 1 -o "$folder/m.json" >/dev/null
+# Memory that is shared with other machines may be twice as fast a minute later: the roof is taken anew for each round.
 for n in $(seq "$rounds"); do
+    "$program" measure -q --threads 1 -o "$folder/m.json" >/dev/null
     for kernel in triad copy spmv gemm exp; do
         variants=all
         size=
@@ -53,10 +54,9 @@ for n in $(seq "$rounds"); do
         place $kernel "$folder/p.json" "$n"
     done
 done
-# Memory that is shared with other machines varies by a third from one minute to the next.
-expect 'triad/nontemporal fp64' 'memory:DRAM|above-roof' 60 125 - triad
-expect 'copy/nontemporal fp64' 'no-flop|above-roof' 60 125 - copy
-expect 'spmv/csr fp64' 'memory:DRAM' 50 105 - spmv
+expect 'triad/nontemporal fp64' 'memory:DRAM|above-roof' 80 125 - triad
+expect 'copy/nontemporal fp64' 'no-flop|above-roof' 80 125 - copy
+expect 'spmv/csr fp64' 'memory:DRAM|above-roof' 70 125 - spmv
 expect 'gemm/vectorised fp64' 'compute:fp64.fma' 80 105 - gemm
 expect 'gemm/naive fp64' 'latency' 0 20 compute.vectorise gemm
 expect 'exp/libmvec fp64' 'compute:fp64.exp' 50 105 - exp
