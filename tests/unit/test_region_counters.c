@@ -177,12 +177,13 @@ static void a_threads_own_events_leave_its_helpers_out(void **state)
 /* What a thread needs to start faults some pages as well. */
 static void the_process_counts_with_its_first_thread_whoever_works(void **state)
 {
+    enum { OTHERS = 10 }; /* pages that threads fault by living, whenever they come to it */
     (void)state;
     need_perf();
-    assert_int_equal(faults(&all, "exact"), 1000);
-    assert_int_equal(faults(&all, "outer"), 150);
-    assert_int_equal(faults(&all, "many"), 5000);
-    assert_in_range(faults(&all, "pooled"), 300, 303);
+    assert_in_range(faults(&all, "exact"), 1000, 1000 + OTHERS);
+    assert_in_range(faults(&all, "outer"), 150, 150 + OTHERS);
+    assert_in_range(faults(&all, "many"), 5000, 5000 + OTHERS);
+    assert_in_range(faults(&all, "pooled"), 300, 300 + OTHERS);
     assert_in_range(faults(&all, "inside"), 800, 900);
     assert_int_equal(find(&all, "exact")->why, RL_PMU_FINE);
     assert_int_equal(find(&all, "threads")->why, RL_PMU_OTHER_THREADS);
