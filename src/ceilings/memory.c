@@ -175,8 +175,8 @@ static bool wanted(const struct rl_session *s, const char *level,
 
 /* Working sets of a level to try. Some shared caches serve stores faster from a larger set and some
  * guests get too little of one for it. The L2 of Zen 5 delivers 32, 48 or 63 bytes a cycle to one
- * and the same loop, and keeps to it for a while; what lifts it to 63 comes with sets beyond what
- * the first TLB holds in small pages, 384 KiB. */
+ * and the same loop, and keeps to it for a while; sets of 384 KiB and more lift it to 63, for
+ * reasons unknown. */
 static unsigned list_sets(const struct rl_session *s, const char *level, size_t set[2])
 {
     set[0] = rl_level_set_bytes(s, level);
