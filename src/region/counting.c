@@ -47,7 +47,7 @@ enum region_counting region_plan_load(const char *directory, struct region_plan 
     char path[4096];
     struct region_plan plan;
     int n = snprintf(path, sizeof path, "%s/" REGION_PLAN_FILE, directory);
-    int fd = n > 0 && n < (int)sizeof path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    int fd = n > 0 && n < (int)sizeof path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     if (fd < 0)
         return REGION_COUNTING_OFF;
     ssize_t got = read(fd, &plan, sizeof plan);

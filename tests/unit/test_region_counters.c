@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define PAGES BINARY_DIR "/tests/programs/pages"
@@ -237,6 +238,20 @@ static void a_plan_of_another_version_is_not_followed_and_said_to_be(void **stat
     assert_int_equal(regions.n_foreign, 2);
 }
 
+static void a_plan_that_is_a_pipe_is_not_waited_for(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/test_region_counters.XXXXXX", path[sizeof folder + 16];
+    struct region_plan read_plan;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/" REGION_PLAN_FILE, folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    enum region_counting counting = region_plan_load(folder, &read_plan);
+    unlink(path);
+    rmdir(folder);
+    assert_int_equal(counting, REGION_COUNTING_FOREIGN);
+}
+
 static void a_pass_without_events_of_threads_has_no_plan(void **state)
 {
     (void)state;
@@ -425,6 +440,7 @@ int main(void)
         cmocka_unit_test(a_region_that_reading_takes_too_much_of_is_refused),
         cmocka_unit_test(a_descriptor_that_became_the_programs_own_is_not_read),
         cmocka_unit_test(a_plan_of_another_version_is_not_followed_and_said_to_be),
+        cmocka_unit_test(a_plan_that_is_a_pipe_is_not_waited_for),
         cmocka_unit_test(a_pass_without_events_of_threads_has_no_plan),
         cmocka_unit_test(each_refusal_of_the_kernel_is_the_regions_reason),
         cmocka_unit_test(one_event_that_is_refused_leaves_the_others),
