@@ -14,9 +14,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define MAX_WORKERS 16
+/* Status of the dynamic loader when it cannot load a program. */
+#define NOT_STARTED 127
 
 static enum rl_status no_memory(struct rl_error *err)
 {
@@ -285,6 +288,11 @@ static enum rl_status run(const char *const *argv, const char *const *envp,
     stop_traffic(c);
     RL_TRY(status);
     RL_TRY(result_files_find(c->scratch.path, &c->results, err));
+    if (!c->results.n && WIFEXITED(c->wait_status) && WEXITSTATUS(c->wait_status) == NOT_STARTED)
+        return rl_fail(err, RL_EUNAVAIL,
+                       "the program could not be counted: it ended with status %d, as one does "
+                       "whose shared libraries are not found",
+                       NOT_STARTED);
     if (!c->results.n)
         return rl_fail(err, RL_EUNAVAIL,
                        "the program could not be counted: it may be set-user-ID or a 32-bit one, "

@@ -355,17 +355,31 @@ static bool has_kernel(const struct rl_profile *profile, enum rl_kernel_kind kin
     return false;
 }
 
+/* Why counts are those of a part only; NULL if they are not. */
+static const char *cut_short(const struct rl_tally *tally)
+{
+    if (tally->is_open_ended || tally->uncounted_share >= MAX_UNCOUNTED_SHARE)
+        return "a process ran on uncounted, which the notes tell of";
+    return NULL;
+}
+
 static enum rl_status add_region(struct join *j, const char *name, struct rl_error *err)
 {
     struct rl_kernel *kernel;
-    const struct rl_kernel *counted = counted_region(j->inputs->tally, name);
+    const struct rl_tally *tally = j->inputs->tally;
+    const struct rl_kernel *counted = counted_region(tally, name);
+    const char *cut = tally ? cut_short(tally) : NULL;
+    if (tally && !cut && tally->regions_overflowed)
+        cut = "there was no room for all counts of regions";
     bool asked_for = !j->options->only || rle_options_selects(j->options->only, name);
     if (has_kernel(j->profile, RL_KIND_REGION, name) || !is_included(j, name) || !asked_for)
         return RL_OK;
     RL_TRY(rl_profile_add(j->profile, RL_KIND_REGION, name, &kernel, err));
-    if (counted)
+    if (cut)
+        RL_TRY(rl_missing_add(&kernel->missing, "flop", cut, err));
+    else if (counted)
         RL_TRY(copy_counts(counted, kernel, err));
-    else if (j->inputs->tally)
+    else if (tally)
         RL_TRY(
             rl_missing_add(&kernel->missing, "flop", "counts of regions are not known here", err));
     return set_region_time(j, name, kernel, err);
@@ -446,8 +460,13 @@ static enum rl_status add_program(struct join *j, struct rl_error *err)
         return rl_missing_add(&kernel->missing, "flop", "only the regions asked for were looked at",
                               err);
     bool is_whole = in->tally != NULL;
-    if (in->tally && !j->options->no_follow)
+    const char *cut = in->tally ? cut_short(in->tally) : NULL;
+    if (cut) {
+        is_whole = false;
+        RL_TRY(rl_missing_add(&kernel->missing, "flop", cut, err));
+    } else if (in->tally && !j->options->no_follow) {
         RL_TRY(miss_uncounted(j, &is_whole, err));
+    }
     return is_whole ? copy_counts(&in->tally->program, kernel, err) : RL_OK;
 }
 

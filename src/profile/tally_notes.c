@@ -60,6 +60,10 @@ static enum rl_status note_uncounted(struct rl_tally *tally, const struct rl_res
             continue;
         double spent_ns = u->end_ns > u->begin_ns ? (double)(u->end_ns - u->begin_ns) : 0;
         *uncounted_ns += spent_ns;
+        if (u->reason == RLE_UNCOUNTED_DETACHED && spent_ns <= 0)
+            tally->is_open_ended = true;
+        if (u->reason == RLE_UNCOUNTED_CAPACITY && !strcmp(u->detail, RLE_NO_ROOM_FOR_REGION))
+            tally->regions_overflowed = true;
         if (u->reason == RLE_UNCOUNTED_PAUSED) /* lies between begin and end of counting */
             *counted_ns -= spent_ns;
         if (u->reason == RLE_UNCOUNTED_DETACHED || u->reason == RLE_UNCOUNTED_CHILD)

@@ -7,7 +7,7 @@
 #include "profile/sums.h"
 
 /**
- * Add the notes; sets uncounted_share, and any_process_failed where that is so.
+ * Add the notes; sets uncounted_share, and the flags of what went wrong where that is so.
  * @param program  sums of everything.
  */
 enum rl_status tally_notes_add(struct rl_tally *tally, const struct code *code,

@@ -107,19 +107,25 @@ static struct rl_samples samples(void)
     };
 }
 
-static struct rl_profile join_with(bool is_counted, const char *engine, const char *preload)
+static struct rl_profile join_tally(const struct rl_tally *t, const char *engine,
+                                    const char *preload)
 {
     struct rl_samples s = samples();
-    struct rl_tally t = tally();
     struct rl_profile profile = {0};
     struct rl_error err = {0};
-    struct rl_profile_inputs inputs = {&s, 1, is_counted ? &t : NULL};
+    struct rl_profile_inputs inputs = {&s, 1, t};
     struct rl_profile_options options = {.functions = true, .loops = true, .regions = true};
     options.engine = engine;
     options.preload = preload;
     if (rl_profile_join(&inputs, &options, &profile, &err) != RL_OK)
         fail_msg("%s", err.text);
     return profile;
+}
+
+static struct rl_profile join_with(bool is_counted, const char *engine, const char *preload)
+{
+    struct rl_tally t = tally();
+    return join_tally(is_counted ? &t : NULL, engine, preload);
 }
 
 static struct rl_profile join(bool is_counted)
@@ -309,6 +315,32 @@ static void a_region_takes_wall_time_over_threads(void **state)
     rl_profile_release(&p);
 }
 
+static void assert_has_no_flop(const struct rl_profile *p, enum rl_kernel_kind kind)
+{
+    const struct rl_kernel *k = find(p, kind, kind == RL_KIND_REGION ? "solve" : NULL);
+    assert_non_null(k);
+    assert_false(rl_known(k->flop));
+    assert_string_equal(k->missing.item[0].what, "flop");
+}
+
+/* What was counted of a part is neither the whole's nor 0. */
+static void counts_of_a_part_are_missing_and_not_small(void **state)
+{
+    (void)state;
+    struct rl_tally t = tally();
+    t.is_open_ended = true;
+    struct rl_profile p = join_tally(&t, NULL, NULL);
+    assert_has_no_flop(&p, RL_KIND_PROGRAM);
+    assert_has_no_flop(&p, RL_KIND_REGION);
+    rl_profile_release(&p);
+    t = tally();
+    t.regions_overflowed = true;
+    p = join_tally(&t, NULL, NULL);
+    assert_true(rl_known(find(&p, RL_KIND_PROGRAM, NULL)->flop));
+    assert_has_no_flop(&p, RL_KIND_REGION);
+    rl_profile_release(&p);
+}
+
 /* Opened by the main thread alone, 0.5 s. */
 static struct rl_profile join_of_main(double at_work, uint64_t n_samples)
 {
@@ -424,6 +456,7 @@ int main(void)
         cmocka_unit_test(flop_of_a_job_without_its_main_program_are_unknown),
         cmocka_unit_test(a_function_without_time_or_work_has_no_row),
         cmocka_unit_test(a_region_takes_wall_time_over_threads),
+        cmocka_unit_test(counts_of_a_part_are_missing_and_not_small),
         cmocka_unit_test(a_region_of_the_main_thread_has_the_threads_that_worked_meanwhile),
         cmocka_unit_test(a_region_that_no_sample_fell_into_has_no_threads),
         cmocka_unit_test(without_counts_functions_are_found_by_symbols),

@@ -76,11 +76,30 @@ static void bursts_are_made_of_pauses(void **state)
     rl_tally_release(&tally);
 }
 
+/* The engine left, and nothing it could leave behind says when the process ended. */
+static void a_process_that_ran_on_for_nobody_knows_how_long_is_said_to_have(void **state)
+{
+    (void)state;
+    static struct result_image image;
+    struct rl_tally tally;
+    image_init(&image);
+    add_uncounted(&image, RLE_UNCOUNTED_DETACHED, 1500, 0);
+    build(&image, &tally);
+    assert_true(tally.is_open_ended);
+    rl_tally_release(&tally);
+    image_init(&image);
+    add_uncounted(&image, RLE_UNCOUNTED_DETACHED, 1500, 1600);
+    build(&image, &tally);
+    assert_false(tally.is_open_ended);
+    rl_tally_release(&tally);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_ran_before_and_between_is_uncounted),
         cmocka_unit_test(bursts_are_made_of_pauses),
+        cmocka_unit_test(a_process_that_ran_on_for_nobody_knows_how_long_is_said_to_have),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,7 +48,7 @@ static uint64_t *new_extent(const struct rle_thread *thread, uint32_t region)
 {
     uint64_t *at = rle_map(rle_result_counter_bytes());
     if (!at || rle_is_error(rle_result_map_extent(thread->slot, region, (uint64_t)at))) {
-        rle_result_uncounted(RLE_UNCOUNTED_CAPACITY, "no room for the counts of a region");
+        rle_result_uncounted(RLE_UNCOUNTED_CAPACITY, RLE_NO_ROOM_FOR_REGION);
         return NULL;
     }
     return at;

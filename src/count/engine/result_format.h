@@ -163,6 +163,9 @@ struct rle_result_extent {
     uint32_t region; /**< index in REGIONS + 1; 0: outside every region */
 };
 
+/** Detail of RLE_UNCOUNTED_CAPACITY where only what is told of regions lacks. */
+#define RLE_NO_ROOM_FOR_REGION "no room for the counts of a region"
+
 /** Why some part of the work is missing from the counts. */
 enum rle_uncounted_reason {
     RLE_UNCOUNTED_DETACHED = 1, /**< ran natively from begin_ns on */
