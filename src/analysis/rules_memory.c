@@ -202,17 +202,19 @@ static bool access_pattern(const struct rl_evidence *e, char *text, size_t size,
     return true;
 }
 
-/* Bytes of a level, 0: unknown. */
+/* Bytes that a level was asked for, 0: unknown. What a cache fetches in order to write to it, as
+ * much as is written at most, is no puzzle and has a rule of its own. */
 static double bytes_of(const struct rl_traffic *t)
 {
-    return rl_known(t->bytes) ? t->bytes.value : 0;
+    struct rl_value fetched = rl_known(t->write_allocate) ? t->write_allocate : t->write;
+    return rl_known(t->bytes) ? t->bytes.value - (rl_known(fetched) ? fetched.value : 0) : 0;
 }
 
 /* Levels nearer to the core usually move more, so that intensity grows outwards. Where it does not,
  * readers suspect an error. */
 static bool unusual_order(const struct rl_evidence *e, char *text, size_t size, double *ret_gain)
 {
-    const double noticeable = 1.1;
+    const double noticeable = 1.5;
     const struct rl_traffic *inner = NULL, *outer = NULL;
     for (size_t i = 0; i < e->kernel->n_traffic; i++) {
         for (size_t j = 0; j < e->kernel->n_traffic; j++) {
@@ -270,7 +272,7 @@ static const struct rl_rule rules[] = {
      .source = SOURCE_WILLIAMS,
      .speak = at_floor},
     {.id = "memory.order",
-     .summary = "an outer level moves a tenth more than an inner one, or worse",
+     .summary = "an outer level moves half as much again as an inner one, or worse",
      .source = SOURCE_WILLIAMS,
      .speak = unusual_order},
 };
