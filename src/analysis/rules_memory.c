@@ -202,12 +202,18 @@ static bool access_pattern(const struct rl_evidence *e, char *text, size_t size,
     return true;
 }
 
-/* Bytes that a level was asked for, 0: unknown. What a cache fetches in order to write to it, as
- * much as is written at most, is no puzzle and has a rule of its own. */
+/* 0: unknown. */
 static double bytes_of(const struct rl_traffic *t)
 {
+    return rl_known(t->bytes) ? t->bytes.value : 0;
+}
+
+/* Without what a cache fetches in order to write to it, which is as much as is written at most:
+ * that is no puzzle and has a rule of its own. */
+static double bytes_asked_of(const struct rl_traffic *t)
+{
     struct rl_value fetched = rl_known(t->write_allocate) ? t->write_allocate : t->write;
-    return rl_known(t->bytes) ? t->bytes.value - (rl_known(fetched) ? fetched.value : 0) : 0;
+    return bytes_of(t) - (rl_known(fetched) ? fetched.value : 0);
 }
 
 /* Levels nearer to the core usually move more, so that intensity grows outwards. Where it does not,
@@ -220,9 +226,10 @@ static bool unusual_order(const struct rl_evidence *e, char *text, size_t size, 
         for (size_t j = 0; j < e->kernel->n_traffic; j++) {
             const struct rl_traffic *a = &e->kernel->traffic[i], *b = &e->kernel->traffic[j];
             bool is_outwards = rl_level_rank(a->level) < rl_level_rank(b->level);
-            bool is_odd = is_outwards && bytes_of(a) > 0 && bytes_of(b) > noticeable * bytes_of(a);
-            if (is_odd &&
-                (!inner || bytes_of(b) / bytes_of(a) > bytes_of(outer) / bytes_of(inner))) {
+            bool is_odd =
+                is_outwards && bytes_of(a) > 0 && bytes_asked_of(b) > noticeable * bytes_of(a);
+            if (is_odd && (!inner || bytes_asked_of(b) / bytes_of(a) >
+                                         bytes_asked_of(outer) / bytes_of(inner))) {
                 inner = a;
                 outer = b;
             }
