@@ -181,7 +181,9 @@ const char *rle_confine_reason(long nr, const long *args)
     if (by_prctl && args[0] != PR_SET_SECCOMP)
         return NULL;
     bool is_filter = by_prctl ? args[1] == SECCOMP_MODE_FILTER : args[0] == SECCOMP_SET_MODE_FILTER;
-    bool is_strict = by_prctl ? args[1] == SECCOMP_MODE_STRICT : args[0] == SECCOMP_SET_MODE_STRICT;
+    /* by seccomp() with anything else it fails: libseccomp asks so what there is */
+    bool is_strict = by_prctl ? args[1] == SECCOMP_MODE_STRICT
+                              : args[0] == SECCOMP_SET_MODE_STRICT && !args[1] && !args[2];
     if (is_strict ||
         (is_filter && !rle_copy_guarded(&program, (const void *)args[2], sizeof(program)) &&
          kills_own_calls(&program)))
