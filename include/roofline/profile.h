@@ -135,6 +135,10 @@ struct rl_profile {
     char *extra;
 };
 
+/** The entry in a kernel's `missing` that says that other work used its cores in nearly every call
+ * timed: its time is then at most what is given. */
+#define RL_UNDISTURBED_TIME "undisturbed time"
+
 void rl_profile_release(struct rl_profile *profile);
 void rl_kernel_release(struct rl_kernel *kernel);
 

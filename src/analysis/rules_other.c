@@ -3,6 +3,7 @@
 
 #include "base/unit.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,6 +42,31 @@ static bool chain(const struct rl_evidence *e, char *text, size_t size, double *
              "waits for dependent loads: %.3g of them at %s latency explain its time; walk several "
              "chains at once, prefetch, or store the data in order of use",
              e->kernel->latency_bound_loads.value, awaited->level);
+    return true;
+}
+
+static bool misses(const struct rl_kernel *k, const char *what)
+{
+    for (size_t i = 0; i < k->missing.n; i++)
+        if (!strcmp(k->missing.item[i].what, what))
+            return true;
+    return false;
+}
+
+/* Of two threads that share a core each has at least half of it: what is slower has other causes.
+ */
+static bool disturbed(const struct rl_evidence *e, char *text, size_t size, double *ret_gain)
+{
+    const double worst_share = 0.5;
+    const double good = 0.8;
+    double attained = fmax(e->place->attained, e->place->isa_attained);
+    if (attained < worst_share || attained >= good || !misses(e->kernel, RL_UNDISTURBED_TIME))
+        return false;
+    *ret_gain = 0;
+    snprintf(text, size,
+             "shared its cores with other work whenever it was timed, which alone can explain %.0f "
+             "%% of its roof: time it again on a quiet machine before acting",
+             100 * e->place->attained);
     return true;
 }
 
@@ -155,6 +181,11 @@ static bool unknown_levels(const struct rl_evidence *e, char *text, size_t size,
 }
 
 static const struct rl_rule rules[] = {
+    {.id = "time.disturbed",
+     .summary = "half to four fifths of the roof, timed beside other work",
+     .source = SOURCE_WILLIAMS,
+     .turn = RL_TURN_FIRST,
+     .speak = disturbed},
     {.id = "latency.chain",
      .summary = "the latency of dependent loads explains half of the time at least",
      .source = SOURCE_WILLIAMS,

@@ -123,11 +123,12 @@ static const struct rl_work_step *find_step(const struct rl_work_traffic *t, dou
         }
         if (step->holds_bytes < surely_streams * size) {
             char set[24], room[24];
-            snprintf(why, n_why,
-                     "the data it uses again (%s) nearly fill the %s (%s): what stays there is not "
-                     "predictable",
-                     rl_format_size(set, sizeof set, (uint64_t)step->holds_bytes), cache,
-                     rl_format_size(room, sizeof room, (uint64_t)size));
+            snprintf(
+                why, n_why,
+                "the data it uses again (%s) are about as large as the %s (%s): what stays there "
+                "is not predictable",
+                rl_format_size(set, sizeof set, (uint64_t)step->holds_bytes), cache,
+                rl_format_size(room, sizeof room, (uint64_t)size));
             return NULL;
         }
     }

@@ -83,7 +83,7 @@ static enum rl_status time_work(struct rl_work *work, struct rl_team *team,
 /* A disturbed call would read as a slow kernel. */
 static enum rl_status note_disturbance(struct rl_kernel *kernel, struct rl_error *err)
 {
-    return rl_missing_add(&kernel->missing, RL_BENCH_UNDISTURBED,
+    return rl_missing_add(&kernel->missing, RL_UNDISTURBED_TIME,
                           "in hardly any call did every thread keep its core to itself, so the "
                           "time is at most this and the rate at least",
                           err);
@@ -92,7 +92,7 @@ static enum rl_status note_disturbance(struct rl_kernel *kernel, struct rl_error
 bool rl_bench_is_disturbed(const struct rl_kernel *kernel)
 {
     for (size_t i = 0; i < kernel->missing.n; i++)
-        if (!strcmp(kernel->missing.item[i].what, RL_BENCH_UNDISTURBED))
+        if (!strcmp(kernel->missing.item[i].what, RL_UNDISTURBED_TIME))
             return true;
     return false;
 }

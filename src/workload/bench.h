@@ -25,10 +25,7 @@ struct rl_bench_how {
 enum rl_status rl_bench_run(const struct rl_work_config *config, const struct rl_bench_how *how,
                             struct rl_profile *profile, struct rl_error *err);
 
-/** Entry in `missing` of a kernel whose calls were disturbed. */
-#define RL_BENCH_UNDISTURBED "undisturbed time"
-
-/** Whether the row has that entry. */
+/** Whether the row misses its RL_UNDISTURBED_TIME. */
 bool rl_bench_is_disturbed(const struct rl_kernel *kernel);
 
 /** One row of the standard sets: a family and "key=value" words. */
