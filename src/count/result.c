@@ -479,13 +479,16 @@ static enum rl_status add_uncounted(struct reader *r, struct rl_error *err)
     size_t n = result_view_used(&r->view, RLE_SECTION_UNCOUNTED);
     if (!(result->uncounted = calloc(n + 1, sizeof *result->uncounted)))
         return no_memory(err);
-    for (size_t i = 0; result_view_record(&r->view, RLE_SECTION_UNCOUNTED, i, &u, sizeof u); i++)
+    for (size_t i = 0; result_view_record(&r->view, RLE_SECTION_UNCOUNTED, i, &u, sizeof u); i++) {
+        if (!u.events)
+            continue;
         result->uncounted[result->n_uncounted++] = (struct rl_result_uncounted){
             .reason = u.reason,
             .detail = u.detail ? result_view_string(&r->view, u.detail) : "",
             .begin_ns = u.begin_ns,
             .end_ns = u.end_ns,
             .events = u.events};
+    }
     return RL_OK;
 }
 

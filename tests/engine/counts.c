@@ -215,7 +215,7 @@ static void print_uncounted(void)
         unsigned n = 0, closed = 0;
         for (uint32_t i = 0; i < used(RLE_SECTION_UNCOUNTED); i++) {
             const struct rle_result_uncounted *u = record(RLE_SECTION_UNCOUNTED, i);
-            n += u->reason == reason;
+            n += u->reason == reason && u->events > 0;
             closed += u->reason == reason && u->end_ns > u->begin_ns;
         }
         if (n)

@@ -289,7 +289,8 @@ static void failures_of_the_engine_are_told(void **state)
     struct rle_result_header *header = image_header(&image);
     header->state = RLE_STATE_DETACHED;
     strcpy(header->message, "it uses what is not understood");
-    const struct rle_result_uncounted u = {.reason = RLE_UNCOUNTED_DETACHED,
+    const struct rle_result_uncounted u = {.events = 1,
+                                           .reason = RLE_UNCOUNTED_DETACHED,
                                            .begin_ns = 2000,
                                            .end_ns = 3000,
                                            .detail = image_string(&image, "details")};
@@ -312,7 +313,7 @@ static void the_loader_s_counts_are_unknown_if_it_began_uncounted(void **state)
     struct rl_tally tally;
     uint64_t counters[8];
     for (int preloaded = 0; preloaded < 2; preloaded++) {
-        const struct rle_result_uncounted u = {.reason = RLE_UNCOUNTED_RUNTIME};
+        const struct rle_result_uncounted u = {.events = 1, .reason = RLE_UNCOUNTED_RUNTIME};
         image_init(&image);
         image_module(&image, "/lib64/ld-linux-x86-64.so.2", 0x400000, 1u << 24, 0);
         add_kernel(&image, 0, 0x401000);

@@ -14,7 +14,7 @@ static void add_uncounted(struct result_image *image, uint32_t reason, uint64_t 
                           uint64_t end_ns)
 {
     const struct rle_result_uncounted u = {
-        .reason = reason, .begin_ns = begin_ns, .end_ns = end_ns};
+        .events = 1, .reason = reason, .begin_ns = begin_ns, .end_ns = end_ns};
     image_add(image, RLE_SECTION_UNCOUNTED, &u, sizeof u);
 }
 

@@ -1,69 +1,16 @@
 #include "count/engine/exec.h"
 
-#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "count/engine/engine.h"
 
 enum {
-    HEAD_BYTES = 4096,
     ARGUMENTS_MAX = 1 << 20,
     OWN_ARGUMENTS = 4, /* launcher, engine, options, file */
     PATH_BYTES = 4096,
     TEXT_BYTES = RLE_OUTPUT_MAX + RLE_OPTIONS_TEXT_MAX,
 };
-
-/* The loader that honours LD_PRELOAD and passes arguments to constructors. */
-static bool is_known_loader(const char *name, uint64_t bytes)
-{
-    static const char known[] = "ld-linux-x86-64.so.2";
-    uint64_t n = sizeof(known); /* its terminator too */
-    return bytes >= n && rle_equal(name + bytes - n, known);
-}
-
-static bool head_needs_launcher(const char *head, uint64_t n)
-{
-    const Elf64_Ehdr *elf = (const Elf64_Ehdr *)head;
-    if (n > 2 && head[0] == '#' && head[1] == '!')
-        return rle_engine.options.launch; /* a script, whose interpreter it is about */
-    if (n < sizeof(*elf) || elf->e_ident[EI_MAG0] != ELFMAG0 || elf->e_ident[EI_MAG1] != ELFMAG1 ||
-        elf->e_ident[EI_CLASS] != ELFCLASS64 || elf->e_machine != EM_X86_64 ||
-        elf->e_phentsize != sizeof(Elf64_Phdr) || elf->e_phoff > n ||
-        elf->e_phnum * sizeof(Elf64_Phdr) > n - elf->e_phoff)
-        return false; /* what the kernel will refuse, or a strange one */
-    const Elf64_Phdr *segment = (const Elf64_Phdr *)(head + elf->e_phoff);
-    for (unsigned i = 0; i < elf->e_phnum; i++) {
-        if (segment[i].p_type != PT_INTERP)
-            continue;
-        if (segment[i].p_offset > n || segment[i].p_filesz > n - segment[i].p_offset ||
-            segment[i].p_filesz == 0 || head[segment[i].p_offset + segment[i].p_filesz - 1] != '\0')
-            return false;
-        return rle_engine.options.launch ||
-               !is_known_loader(head + segment[i].p_offset, segment[i].p_filesz);
-    }
-    return true;
-}
-
-bool rle_needs_launcher(const char *path)
-{
-    char head[HEAD_BYTES];
-    struct stat status;
-    long fd = rle_sys4(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
-    if (rle_is_error(fd))
-        return false;
-    /* What the kernel refuses the program would be refused to the launcher when it is too late. */
-    bool is_allowed = rle_sys3(SYS_faccessat, AT_FDCWD, (long)path, X_OK) == 0;
-    long n = -EINVAL;
-    if (!rle_sys3(SYS_fstat, fd, (long)&status, 0) && S_ISREG(status.st_mode) &&
-        !(status.st_mode & (S_ISUID | S_ISGID)))
-        n = rle_sys3(SYS_read, fd, (long)head, sizeof(head));
-    rle_sys3(SYS_close, fd, 0, 0);
-    return is_allowed && n > 0 && head_needs_launcher(head, (uint64_t)n);
-}
 
 static long count_arguments(const char *const *argv, uint64_t *ret_n)
 {
@@ -118,34 +65,47 @@ static const char *real_path(const char *path, char *buffer)
     return buffer;
 }
 
-long rle_launch_for_exec(long *args, struct rle_launch *ret)
+/* How the launcher is told of a file that is open: see its main.c. */
+static const char *descriptor_name(long fd, char *buffer)
 {
-    const char *const *argv = (const char *const *)args[1];
+    struct rle_text text = {buffer, PATH_BYTES, 0};
+    rle_text_add(&text, RLE_LAUNCHER_DESCRIPTOR);
+    rle_text_add_number(&text, (uint64_t)fd);
+    return buffer;
+}
+
+long rle_launch_for_exec(const struct rle_exec *exec, bool by_descriptor, struct rle_launch *ret)
+{
     uint64_t n;
-    long error = count_arguments(argv, &n);
+    long error = count_arguments(exec->argv, &n);
     if (error)
         return error;
     size_t table = (OWN_ARGUMENTS + n + 2) * sizeof(char *);
     size_t bytes = table + 2 * (size_t)TEXT_BYTES + PATH_BYTES;
-    char *memory = rle_map(bytes);
-    if (!memory)
+    long fd = by_descriptor ? rle_exec_descriptor(exec) : RLE_NO_DESCRIPTOR;
+    if (by_descriptor && rle_is_error(fd))
+        return RLE_LAUNCH_CANNOT;
+    *ret = (struct rle_launch){.memory = rle_map(bytes), .bytes = bytes, .fd = fd};
+    if (!ret->memory) {
+        rle_launch_release(ret);
         return -ENOMEM;
-    *ret = (struct rle_launch){memory, bytes};
-    const char **list = (const char **)memory;
-    struct rle_text path = {memory + table, TEXT_BYTES, 0};
+    }
+    const char **list = (const char **)ret->memory;
+    struct rle_text path = {(char *)ret->memory + table, TEXT_BYTES, 0};
     launcher_path(&path);
-    char *options = memory + table + TEXT_BYTES;
+    char *options = path.to + TEXT_BYTES;
     rle_options_format(&rle_engine.options, options, TEXT_BYTES);
     list[0] = path.to;
     list[1] = rle_engine.object_path;
     list[2] = options;
-    list[3] = real_path((const char *)args[0], options + TEXT_BYTES);
+    list[3] = by_descriptor ? descriptor_name(fd, options + TEXT_BYTES)
+                            : real_path(exec->path, options + TEXT_BYTES);
     for (uint64_t i = 0; i < n; i++)
-        list[OWN_ARGUMENTS + i] = argv[i];
+        list[OWN_ARGUMENTS + i] = exec->argv[i];
     if (n == 0)
         list[OWN_ARGUMENTS] = "";
-    args[0] = (long)path.to;
-    args[1] = (long)list;
+    ret->path = path.to;
+    ret->argv = list;
     return 0;
 }
 
@@ -153,4 +113,6 @@ void rle_launch_release(struct rle_launch *launch)
 {
     if (launch->memory)
         rle_sys3(SYS_munmap, (long)launch->memory, (long)launch->bytes, 0);
+    if (launch->fd != RLE_NO_DESCRIPTOR)
+        rle_sys3(SYS_close, launch->fd, 0, 0);
 }

@@ -6,22 +6,30 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** Arguments for executing the launcher, in one mapping. */
+#include "count/engine/exec_file.h"
+
+enum {
+    RLE_NO_DESCRIPTOR = -1,
+    RLE_LAUNCH_CANNOT = 1, /**< the launcher cannot be given the file */
+};
+
+/** What to execute instead, in one mapping. */
 struct rle_launch {
     void *memory;
     size_t bytes;
+    const char *path;
+    const char *const *argv;
+    long fd; /**< open for the launcher, RLE_NO_DESCRIPTOR: none */
 };
 
-/** Does the file at `path` (in the program's memory) need it? False in doubt. */
-bool rle_needs_launcher(const char *path);
-
 /**
- * Turn the arguments of execve (path, argv, envp) into those that execute the launcher. It is not
- * to be counted itself: the environment stays the program's own.
+ * How to execute the launcher in place of what the program asked for. It is not to be counted
+ * itself: the environment stays the program's own.
  *
- * @return 0, or a negated error number.
+ * @param ret  written on 0; to be released should the exec fail.
+ * @return 0, a negated error number, or RLE_LAUNCH_CANNOT.
  */
-long rle_launch_for_exec(long *args, struct rle_launch *ret);
+long rle_launch_for_exec(const struct rle_exec *exec, bool by_descriptor, struct rle_launch *ret);
 
 void rle_launch_release(struct rle_launch *launch);
 

@@ -18,6 +18,10 @@
 /** The launcher's, beside it; see launch/main.c. */
 #define RLE_LAUNCHER "roofline-engine-launch"
 
+/** What a FILE begins with that the launcher is handed open: the descriptor's number follows. It is
+ * closed when the program begins. */
+#define RLE_LAUNCHER_DESCRIPTOR "descriptor:"
+
 #define RLE_OUTPUT_MAX 512
 
 /** Bytes of the names that `only` may hold. */

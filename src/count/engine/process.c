@@ -226,54 +226,96 @@ static void ignore_across_exec(const struct rle_thread *thread, bool undo)
     }
 }
 
-static void note_uncounted(const struct rle_thread *thread, const char *why)
+/* That a program runs uncounted, or, with `undo`, that it could not be executed after all. Of a
+ * child that shares memory its parent's result says so. */
+static void note_uncounted(const char *why, bool undo)
 {
-    if (thread->shares_memory || rle_engine.options.mode == RLE_MODE_MIX)
+    if (!why || rle_engine.options.mode == RLE_MODE_MIX)
         return;
     rle_lock(&rle_engine.lock);
-    rle_result_uncounted(RLE_UNCOUNTED_CHILD, why);
+    if (undo)
+        rle_result_uncounted_undo(RLE_UNCOUNTED_CHILD, why);
+    else
+        rle_result_uncounted(RLE_UNCOUNTED_CHILD, why);
     rle_unlock(&rle_engine.lock);
 }
 
-static long exec_uncounted(const struct rle_thread *thread, long nr, const long *args)
+static long exec_uncounted(long nr, const long *args, const char *why)
 {
-    note_uncounted(thread, "a program was started where the launcher cannot be");
-    return rle_program_syscall(nr, args);
+    note_uncounted(why, false);
+    long result = rle_program_syscall(nr, args);
+    note_uncounted(why, true);
+    return result;
+}
+
+static void read_exec(long nr, const long *args, struct rle_exec *ret)
+{
+    unsigned at = nr == SYS_execve ? 0 : 1;
+    *ret = (struct rle_exec){.dirfd = at ? args[0] : AT_FDCWD,
+                             .path = (const char *)args[at],
+                             .argv = (const char *const *)args[at + 1],
+                             .envp = (const char *const *)args[at + 2],
+                             .flags = at ? args[at + 3] : 0};
+}
+
+static long exec_preloaded(const struct rle_exec *exec, long nr, const long *args)
+{
+    struct rle_environment environment = {0};
+    long changed[6];
+    long result = rle_environment_for_exec(exec->envp, &environment);
+    if (result)
+        return result;
+    rle_copy(changed, args, sizeof(changed));
+    changed[nr == SYS_execve ? 2 : 3] = (long)environment.pointers;
+    result = rle_program_syscall(nr, changed);
+    rle_environment_release(&environment);
+    return result;
+}
+
+static long exec_launched(const struct rle_exec *exec, bool by_descriptor, long nr,
+                          const long *args)
+{
+    struct rle_launch launch;
+    long error = rle_launch_for_exec(exec, by_descriptor, &launch);
+    if (error == RLE_LAUNCH_CANNOT)
+        return exec_uncounted(nr, args, "a static program was started that has no name in /proc");
+    if (error)
+        return error;
+    long changed[6] = {(long)launch.path, (long)launch.argv, (long)exec->envp};
+    long result = rle_program_syscall(SYS_execve, changed);
+    rle_launch_release(&launch);
+    if (result == RLE_RESTART)
+        return result;
+    /* The program may be there where the launcher is not, as behind chroot. */
+    return exec_uncounted(nr, args, "a program was started where the launcher cannot be");
+}
+
+static long exec(const struct rle_thread *thread, long nr, const long *args)
+{
+    struct rle_exec exec;
+    const char *why = "a program was started that is not followed";
+    if (!rle_engine.options.follow || thread->traced)
+        return exec_uncounted(nr, args, why);
+    read_exec(nr, args, &exec);
+    enum rle_exec_way way = rle_exec_way(&exec, &why);
+    if (way == RLE_EXEC_PRELOADED)
+        return exec_preloaded(&exec, nr, args);
+    if (way == RLE_EXEC_UNREACHED)
+        return exec_uncounted(nr, args, why);
+    return exec_launched(&exec, way == RLE_EXEC_BY_DESCRIPTOR, nr, args);
 }
 
 long rle_sys_execve(struct rle_thread *thread, long nr, long *args)
 {
-    unsigned env_arg = nr == SYS_execve ? 2 : 3;
-    long program_args[6];
-    rle_copy(program_args, args, sizeof(program_args));
-    struct rle_environment environment = {0};
-    struct rle_launch launch = {0};
-    if (rle_engine.options.follow && !thread->traced) {
-        long error;
-        if (nr == SYS_execve && rle_needs_launcher((const char *)args[0]))
-            error = rle_launch_for_exec(args, &launch);
-        else
-            error = rle_environment_for_exec((const char *const *)args[env_arg], &environment);
-        if (error)
-            return error;
-        if (environment.pointers)
-            args[env_arg] = (long)environment.pointers;
-    } else {
-        note_uncounted(thread, "a program was started that is not followed");
-    }
     ignore_across_exec(thread, false);
     if (!thread->shares_memory) {
         rle_regions_flush();
         rle_result_exec(false);
     }
-    long result = rle_program_syscall(nr, args);
-    if (launch.memory) /* the program may be there where the launcher is not, as behind chroot */
-        result = exec_uncounted(thread, nr, program_args);
+    long result = exec(thread, nr, args);
     if (!thread->shares_memory)
         rle_result_exec(true);
     ignore_across_exec(thread, true);
-    rle_environment_release(&environment);
-    rle_launch_release(&launch);
     return result;
 }
 

@@ -398,18 +398,34 @@ static struct rle_result_uncounted *add_uncounted(enum rle_uncounted_reason reas
     return entry;
 }
 
+static struct rle_result_uncounted *find_uncounted(enum rle_uncounted_reason reason,
+                                                   const char *detail)
+{
+    for (uint32_t i = 0; result.header && i < rle_result_used(RLE_SECTION_UNCOUNTED); i++) {
+        struct rle_result_uncounted *entry = rle_result_record(RLE_SECTION_UNCOUNTED, i);
+        const char *text = (const char *)result.header +
+                           result.header->sections[RLE_SECTION_STRINGS].offset + entry->detail;
+        if (entry->reason == (uint32_t)reason &&
+            (reason != RLE_UNCOUNTED_CHILD || rle_equal(text, detail)))
+            return entry;
+    }
+    return NULL;
+}
+
 void rle_result_uncounted(enum rle_uncounted_reason reason, const char *detail)
 {
-    if (!result.header)
-        return;
-    for (uint32_t i = 0; i < rle_result_used(RLE_SECTION_UNCOUNTED); i++) {
-        struct rle_result_uncounted *entry = rle_result_record(RLE_SECTION_UNCOUNTED, i);
-        if (entry->reason == (uint32_t)reason && reason != RLE_UNCOUNTED_CHILD) {
-            entry->events++;
-            return;
-        }
-    }
-    add_uncounted(reason, detail);
+    struct rle_result_uncounted *entry = find_uncounted(reason, detail);
+    if (entry)
+        entry->events++;
+    else if (result.header)
+        add_uncounted(reason, detail);
+}
+
+void rle_result_uncounted_undo(enum rle_uncounted_reason reason, const char *detail)
+{
+    struct rle_result_uncounted *entry = find_uncounted(reason, detail);
+    if (entry && entry->events)
+        entry->events--;
 }
 
 bool rle_result_holds(uint64_t address)

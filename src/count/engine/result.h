@@ -82,8 +82,12 @@ void rle_result_count_translated(uint32_t insns);
 /** As in the file's name: programs this process ran before. */
 uint32_t rle_result_sequence(void);
 
-/** An entry of UNCOUNTED; `events` counts up if the reason is already there and open. */
+/** An entry of UNCOUNTED; `events` counts up if the reason is already there and open, for
+ * RLE_UNCOUNTED_CHILD with the same detail. */
 void rle_result_uncounted(enum rle_uncounted_reason reason, const char *detail);
+
+/** It did not come to it: one event less. Reason and detail are those of a call before. */
+void rle_result_uncounted_undo(enum rle_uncounted_reason reason, const char *detail);
 
 /** Does `address` lie in the mapped tables? Needs no lock. */
 bool rle_result_holds(uint64_t address);

@@ -183,7 +183,7 @@ struct rle_result_uncounted {
     uint32_t detail; /**< offset in STRINGS of an explanation, 0: none */
     uint64_t begin_ns;
     uint64_t end_ns; /**< 0: open end */
-    uint64_t events;
+    uint64_t events; /**< 0: it did not come to it, the entry is void */
 };
 
 struct rle_result_region {

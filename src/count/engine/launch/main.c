@@ -9,12 +9,14 @@
  * descriptors stay. Where tracing is not allowed the preloaded engine still serves dynamic
  * programs.
  *
- * FILE without a slash is looked up in PATH. OPTIONS is the value of the engine's variable
- * (options.h). Ends with status 127 or 126 if FILE cannot be executed, as a shell would.
+ * FILE without a slash is looked up in PATH, but "descriptor:N" is what descriptor N has open: the
+ * engine passes on what a program executes by descriptor. OPTIONS is the value of the engine's
+ * variable (options.h). Ends with status 127 or 126 if FILE cannot be executed, as a shell would.
  *
  * The others bring the engine into a running process, out of it, or both at the word of standard
  * input (bursts.h). Status 126 and the reason if that cannot be done; the process runs on. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -138,11 +140,26 @@ static bool set_environment(const char *engine, const char *options)
     return set;
 }
 
+/* The name of a file that is handed over open, and to be closed by exec. NULL: `file` is none. */
+static const char *open_file(const char *file, char *path, size_t bytes)
+{
+    static const char prefix[] = RLE_LAUNCHER_DESCRIPTOR;
+    if (strncmp(file, prefix, sizeof(prefix) - 1) != 0)
+        return NULL;
+    int fd = atoi(file + sizeof(prefix) - 1);
+    if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
+        return NULL;
+    snprintf(path, bytes, "/proc/self/fd/%d", fd);
+    return path;
+}
+
 /* As execvp(3) looks for it; `file` itself where nothing is found. Static storage. */
 static const char *find(const char *file)
 {
     static char path[PATH_MAX];
     const char *directories = getenv("PATH");
+    if (open_file(file, path, sizeof(path)))
+        return path;
     if (strchr(file, '/') || !*file)
         return file;
     for (const char *d = directories ? directories : "/bin:/usr/bin"; *d;) {
