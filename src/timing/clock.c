@@ -73,7 +73,8 @@ struct rl_clock rl_clock_calibrate(void)
     return clock;
 }
 
-enum { CHAIN_LOOPS = 200, CHAIN_UNROLL = 100, NOP_LOOPS = 100, NOP_UNROLL = 240 };
+enum { CHAIN_LOOPS = 200, CHAIN_UNROLL = 100 };
+enum { NOP_LOOPS = 400, NOP_WARM_LOOPS = 50, NOP_UNROLL = 240 };
 
 /* Register additions, not additions of a constant: some cores execute those at renaming. */
 static void chain(long loops)
@@ -125,6 +126,7 @@ double rl_core_clock_hz(const struct rl_clock *clock)
 
 double rl_nop_rate(const struct rl_clock *clock)
 {
+    nops(NOP_WARM_LOOPS); /* the code may have to come back into the caches */
     uint64_t a = rl_ticks();
     nops(NOP_LOOPS);
     uint64_t b = rl_ticks();

@@ -56,7 +56,8 @@ double rl_core_clock_hz(const struct rl_clock *clock);
 void rl_core_chain(void);
 
 /**
- * Contention probe: no-operations a second through the core's front end, over about 1 µs.
+ * Contention probe: no-operations a second through the core's front end, over some 4 µs: starting
+ * takes 30 to 200 cycles, by the place of the code, which must not look like a neighbour.
  * Divided by the core clock it is the front-end width (4, 6, 8 …) on an undisturbed core and about
  * half of it while another hardware thread shares the core, which no steal counter shows.
  */

@@ -7,7 +7,13 @@
 /* Of many samples the best twentieth counts, so that their number does not select clock errors. */
 enum { TOP_SHARE = 20 };
 static const double clock_quantile = 0.75; /* readings are more often too low than too high */
-static const double clean_share = 0.95;
+/* An undisturbed probe repeats to 0.5 %; a neighbour that only polls costs 4 %, and a first level
+ * cache half of its stores. */
+static const double clean_share = 0.985;
+static const double lasting_share = 0.6; /* of good probes, with a good one behind the sample */
+/* Samples as close as this to the value, relative, bear it out; one so far above, refutes it. */
+static const double settled_width = 0.01;
+enum { SETTLED_FROM_BEST = 3, LEAST_PROBES = 200 };
 
 /* Rates of one job over its kept samples: joint rates of all ranks, or one rank's own. */
 struct series {
@@ -53,6 +59,46 @@ static const struct rl_sample *sample_of(const struct rl_sampler *s, unsigned ra
     return &s->rank[rank].sample[(size_t)j * s->how->max_repeats + i];
 }
 
+static bool was_taken(const struct rl_sample *sample)
+{
+    return sample->loop_s != 0;
+}
+
+static unsigned settled_least(const struct rl_sampler *s)
+{
+    unsigned least = 2 * s->how->top;
+    return least < s->how->max_repeats ? least : s->how->max_repeats;
+}
+
+static size_t top_of(const struct rl_sampler *s, size_t n)
+{
+    return n / TOP_SHARE > s->how->top ? n / TOP_SHARE : s->how->top;
+}
+
+static int descending(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x < y) - (x > y);
+}
+
+/* Undisturbed samples of one core lie on top of each other. Where a neighbour slipped between the
+ * probes they do not: few reach the best, and the next run's value will be another. The very best
+ * may owe their rank to errors of the clock.
+ * @param rate  [n] will be sorted. */
+static bool is_settled(const struct rl_sampler *s, double *rate, size_t n)
+{
+    size_t near = 0;
+    if (n < settled_least(s))
+        return false;
+    double value = rl_estimate_top(rate, n, top_of(s, n)).value;
+    qsort(rate, n, sizeof *rate, descending);
+    while (near < n && rate[near] >= (1 - settled_width) * value)
+        near++;
+    size_t high = n < SETTLED_FROM_BEST ? n - 1 : SETTLED_FROM_BEST - 1;
+    return near >= settled_least(s) && rate[high] <= (1 + settled_width) * value;
+}
+
 /* Ranks from..to taken together: a sample is as slow as its slowest rank and as clean as its most
  * disturbed one. */
 static void series_fill(struct series *x, const struct rl_sampler *s, unsigned j, unsigned from,
@@ -64,16 +110,17 @@ static void series_fill(struct series *x, const struct rl_sampler *s, unsigned j
         double clock_hz = 0;
         bool clean = true;
         bool alone = true;
+        bool taken = true;
         for (unsigned k = from; k < to; k++) {
             const struct rl_sample *sample = sample_of(s, k, j, i);
             double seconds = fabs(sample->loop_s);
+            taken = taken && was_taken(sample);
             clean = clean && is_clean(s, j, sample);
             alone = alone && sample->nop >= s->nop_bar;
             loop_s = seconds > loop_s ? seconds : loop_s;
             clock_hz += fabs(sample->clock_hz) / (to - from);
         }
-        if (!clean)
-            x->rejected++;
+        x->rejected += taken && !clean;
         if ((!clean && !keep_disturbed) || loop_s <= 0 || clock_hz <= 0)
             continue;
         x->alone += alone;
@@ -94,18 +141,22 @@ static bool estimate_ranks(const struct rl_sampler *s, unsigned j, unsigned from
     unsigned wanted = s->how->min_repeats < s->repeats[j] ? s->how->min_repeats : s->repeats[j];
     series_fill(&x, s, j, from, to, false);
     unsigned rejected = (unsigned)x.rejected;
+    unsigned clean = (unsigned)x.n;
     if (x.n < (wanted + 1) / 2 || x.n == 0) {
         series_fill(&x, s, j, from, to, true);
         t->disturbed = true;
-        rejected = 0;
+        rejected = clean = 0;
     }
     t->disturbed |= x.alone < (wanted + 1) / 2;
-    size_t top = x.n / TOP_SHARE > s->how->top ? x.n / TOP_SHARE : s->how->top;
+    t->clean = from == 0 || clean < t->clean ? clean : t->clean;
+    size_t top = top_of(s, x.n);
     *ret_rate = rl_estimate_top(x.rate, x.n, top);
     *ret_per_cycle = rl_estimate_top(x.per_cycle, x.n, top);
     t->clock_hz = rl_quantile(x.clock_hz, x.n, clock_quantile);
     t->repeats = (unsigned)x.n;
     t->rejected += rejected;
+    if (s->how->probe && !s->job[j].shared && !t->disturbed)
+        t->disturbed = !s->rank[from].lasting || !is_settled(s, x.per_cycle, x.n);
     series_release(&x);
     return true;
 }
@@ -175,7 +226,8 @@ static void report_clocks(const struct rl_sampler *s, struct rl_sampling_report 
     for (unsigned k = 0; k < s->n_rank; k++)
         for (unsigned j = 0; j < s->n_job; j++)
             for (unsigned i = 0; i < s->repeats[j]; i++)
-                hz[n++] = fabs(sample_of(s, k, j, i)->clock_hz);
+                if (was_taken(sample_of(s, k, j, i)))
+                    hz[n++] = fabs(sample_of(s, k, j, i)->clock_hz);
     report->clock_min_hz = rl_quantile(hz, n, 0.02);
     report->clock_hz = rl_quantile(hz, n, 0.5);
     report->clock_max_hz = rl_quantile(hz, n, 0.98);
@@ -191,12 +243,18 @@ double rl_nop_expected(double seen)
     return reachable * width;
 }
 
-/* 98 % quantile of one rank's probes; 0 without any, or without memory. */
-static double nop_seen(const struct rl_sampler *s, unsigned rank)
+static size_t count_probes(const struct rl_sampler *s)
 {
     size_t n = 0;
     for (unsigned j = 0; j < s->n_job; j++)
         n += s->repeats[j];
+    return n;
+}
+
+/* 98 % quantile of one rank's probes; 0 without any, or without memory. */
+static double nop_seen(const struct rl_sampler *s, unsigned rank)
+{
+    size_t n = count_probes(s);
     double *nop = n ? malloc(n * sizeof *nop) : NULL;
     if (!nop)
         return 0;
@@ -209,17 +267,23 @@ static double nop_seen(const struct rl_sampler *s, unsigned rank)
     return seen;
 }
 
-/* The rank that saw most shows what the others could see. */
+/* The rank that saw most shows what the others could see. What is known of a core is what it shows
+ * at least: a few per cent depend on where the probe's code lies. */
 static double expected_nop(const struct rl_sampler *s)
 {
+    const double most_above = 1.08; /* beyond, it is not the probe but the clock */
     double most = 0;
-    if (s->how->nop_per_cycle > 0)
-        return s->how->nop_per_cycle;
+    double known = s->how->nop_per_cycle;
+    if (known > 0 && count_probes(s) < LEAST_PROBES)
+        return known;
     for (unsigned k = 0; k < s->n_rank; k++) {
         double seen = nop_seen(s, k);
         most = seen > most ? seen : most;
     }
-    return rl_nop_expected(most);
+    if (known <= 0)
+        return rl_nop_expected(most);
+    most = most < most_above * known ? most : most_above * known;
+    return most > known ? most : known;
 }
 
 /* A team is contended when its worst rank never saw its core undisturbed. */
@@ -237,15 +301,36 @@ static void report_probe(const struct rl_sampler *s, struct rl_sampling_report *
     }
     report->nop_expected = s->nop_bar / clean_share;
     report->clean_share = total ? (double)clean / (double)total : 0;
+    report->probes = (unsigned)total;
     report->contended = report->nop_per_cycle < s->nop_bar;
 }
 
-static unsigned count_clean(const struct rl_sampler *s, unsigned rank, unsigned j)
+static bool is_lasting(const struct rl_sampler *s, unsigned rank)
+{
+    size_t before = 0;
+    size_t both = 0;
+    for (unsigned j = 0; j < s->n_job; j++)
+        for (unsigned i = 0; i < s->repeats[j]; i++) {
+            const struct rl_sample *sample = sample_of(s, rank, j, i);
+            before += sample->nop_before >= s->nop_bar;
+            both += sample->nop >= s->nop_bar;
+        }
+    return (double)both >= lasting_share * (double)before;
+}
+
+/* @return whether the job's samples by this rank have settled; false without memory. */
+static bool has_settled(const struct rl_sampler *s, unsigned rank, unsigned j)
 {
     unsigned n = 0;
-    for (unsigned i = 0; i < s->repeats[j]; i++)
-        n += is_clean(s, j, sample_of(s, rank, j, i));
-    return n;
+    double *rate = malloc((s->repeats[j] + 1) * sizeof *rate);
+    for (unsigned i = 0; rate && i < s->repeats[j]; i++) {
+        const struct rl_sample *sample = sample_of(s, rank, j, i);
+        if (is_clean(s, j, sample))
+            rate[n++] = 1 / sample->loop_s / sample->clock_hz;
+    }
+    bool settled = rate && s->rank[rank].lasting && is_settled(s, rate, n);
+    free(rate);
+    return settled;
 }
 
 bool rl_sampler_judge(struct rl_sampler *s)
@@ -254,11 +339,14 @@ bool rl_sampler_judge(struct rl_sampler *s)
     if (!s->how->probe)
         return false;
     s->nop_bar = clean_share * expected_nop(s);
+    for (unsigned k = 0; k < s->n_rank; k++)
+        s->rank[k].lasting = is_lasting(s, k);
     for (unsigned j = 0; j < s->n_job; j++) {
+        bool may_want =
+            !s->job[j].shared && !s->job[j].untimed && s->repeats[j] < s->how->max_repeats;
         s->wanting[j] = false;
-        for (unsigned k = 0; k < s->n_rank && !s->job[j].shared; k++)
-            s->wanting[j] |=
-                s->repeats[j] < s->how->max_repeats && count_clean(s, k, j) < 2 * s->how->top;
+        for (unsigned k = 0; k < s->n_rank && may_want && !s->wanting[j]; k++)
+            s->wanting[j] = !has_settled(s, k, j);
         any |= s->wanting[j];
     }
     return any;

@@ -16,9 +16,11 @@ static const double clock_steady = 0.005;   /* relative; a larger step is a chan
 static const double near_s = 1e-3;          /* clock readings this close in time are as one */
 static const double least_sample_s = 20e-6; /* for jobs that name no sample length */
 static const double progress_interval_s = 0.05;
+/* What has settled is sampled in every so many-th round, while there is what has not. */
+enum { SETTLED_EVERY = 4, LEAST_FOR_SETTLED = 16 };
 static const double long_call_s = 0.05;
 static const double steady_interval_s = 0.25;
-static const double overtime_interval_s = 0.02;
+static const double judge_interval_s = 0.05;
 
 static void meet(struct rl_sampler *s)
 {
@@ -164,15 +166,17 @@ static void calibrate(struct rl_sampler *s, unsigned j, unsigned rank)
 static bool due(const struct rl_sampler *s, unsigned j)
 {
     unsigned every = s->job[j].every ? s->job[j].every : 1;
-    if (s->overtime && !s->wanting[j])
+    if (s->overtime && !s->wanting[j] && !s->job[j].untimed)
         return false;
+    if (s->judged && !s->wanting[j] && !s->job[j].shared && !s->job[j].untimed &&
+        s->repeats[j] >= LEAST_FOR_SETTLED)
+        every *= SETTLED_EVERY;
     return s->repeats[j] < s->how->max_repeats && s->round % every == 0;
 }
 
 /* No-operations a cycle now; they are behind the last sample and before the next. */
 static double probe(struct rl_sampler *s, struct rl_sample_rank *r)
 {
-    (void)rl_nop_rate(&s->clock); /* its code may have to come back into the caches */
     double nop_hz = rl_nop_rate(&s->clock);
     bool steady = read_clock(s, r);
     if (!steady) /* changed since the last sample, or disturbed */
@@ -221,14 +225,19 @@ static bool take_sample(struct rl_sampler *s, unsigned j, unsigned rank)
     meet(s);
     if (r->turn >= atomic_load(&s->stop_turn))
         return false;
+    struct rl_sample *sample = &r->sample[(size_t)j * s->how->max_repeats + s->repeats[j]];
+    r->last = NULL;
+    if (s->overtime && !job->shared && !job->untimed && nop < s->nop_bar) {
+        *sample = (struct rl_sample){.nop = nop, .nop_before = nop}; /* it could not count */
+        return true;
+    }
     double seconds = timed_s(s, job, rank, s->loops[j]);
     bool steady = read_clock(s, r);
-    struct rl_sample *sample = &r->sample[(size_t)j * s->how->max_repeats + s->repeats[j]];
     sample->clock_hz = steady ? clock_agreed(s, r) : -clock_highest(s, r);
     sample->loop_s = seconds / (double)s->loops[j];
     if (switches() != before)
         sample->loop_s = -sample->loop_s;
-    sample->nop = nop;
+    sample->nop = sample->nop_before = nop;
     r->last = sample;
     return true;
 }
@@ -268,7 +277,7 @@ static bool goes_on(struct rl_sampler *s, double now_s)
 {
     if (now_s - s->start_s >= s->how->budget_s + s->how->overtime_s)
         return false;
-    if (s->overtime && now_s - s->checked_s < overtime_interval_s)
+    if (s->overtime && now_s - s->checked_s < judge_interval_s)
         return true;
     s->checked_s = now_s;
     s->overtime = rl_sampler_judge(s);
@@ -287,6 +296,10 @@ static void judge_round(struct rl_sampler *s)
     }
     if (s->overtime)
         return;
+    if (s->how->overtime_s > 0 && now_s - s->judged_s >= judge_interval_s) {
+        s->judged_s = now_s;
+        s->judged = rl_sampler_judge(s);
+    }
     if (s->how->steady_spread > 0 && now_s - s->start_s >= s->how->least_s &&
         now_s - s->checked_s >= steady_interval_s) {
         s->checked_s = now_s;

@@ -11,10 +11,11 @@ enum { RL_SAMPLE_RING = 8, RL_SAMPLE_MOST_REPEATS = 65536 };
 
 /** One timing of one job by one rank. */
 struct rl_sample {
-    double loop_s;   /**< seconds a loop; negative: the rank lost its CPU */
-    double clock_hz; /**< negative: it changed meanwhile */
-    double nop;      /**< no-operations a cycle, the less of the probes before and behind; 0: not
-                          probed */
+    double loop_s;     /**< seconds a loop; negative: the rank lost its CPU; 0: left out */
+    double clock_hz;   /**< negative: it changed meanwhile */
+    double nop;        /**< no-operations a cycle, the less of the probes before and behind; 0: not
+                            probed */
+    double nop_before; /**< of the probe before */
 };
 
 /** What one rank writes while sampling; nobody else touches it until the run is over. */
@@ -26,6 +27,7 @@ struct rl_sample_rank {
     struct rl_sample *sample; /**< [n_job][max_repeats] */
     struct rl_sample *last;   /**< the probe to come is the one behind it */
     double calibration_s;     /**< duration of the last calibration sample */
+    bool lasting; /**< moments without a neighbour are longer than a sample, see rl_sampler_judge */
 };
 
 struct rl_sampler {
@@ -38,22 +40,27 @@ struct rl_sampler {
     struct rl_sample_rank *rank; /**< [n_rank] */
     uint64_t *loops;             /**< [n_job] */
     unsigned *repeats;           /**< [n_job] */
-    bool *wanting;               /**< [n_job] private, and not seen undisturbed often enough */
+    bool *wanting;               /**< [n_job] private, and not settled */
     unsigned round;
     double start_s;
     double end_s;
     double told_s;
     double checked_s;
+    double judged_s;
     double nop_bar;        /**< samples of private jobs count from here on, see rl_sampler_judge */
     atomic_uint stop_turn; /**< ranks leave at this barrier */
     bool cancelled;
     bool steady;
+    bool judged;   /**< some jobs are wanting, and `wanting` says which */
     bool overtime; /**< only wanting jobs go on */
 };
 
 /**
- * Set nop_bar from the probes so far, and `wanting` with it: a private job wants samples while some
- * rank has fewer than twice `top` undisturbed ones.
+ * Set nop_bar from the probes so far, and `lasting` and `wanting` with it. A neighbour that comes
+ * and goes faster than samples are taken slips between two good probes, so `lasting` is whether a
+ * good probe before a sample was mostly followed by a good one behind it. A private job wants
+ * samples while some rank's are not settled: fewer than twice `top` undisturbed ones close below
+ * the estimate or above it, some far above it, or not lasting.
  * @return whether any job is wanting.
  */
 bool rl_sampler_judge(struct rl_sampler *s);

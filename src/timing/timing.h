@@ -47,21 +47,24 @@ struct rl_job {
      * split, or a resource that is shared). false: each rank's samples stand for themselves and the
      * best of each add up (private resources: a team is hardly ever undisturbed as a whole). */
     bool shared;
+
+    bool untimed; /**< run for what it leaves behind: never asked for by itself */
 };
 
 struct rl_sampling {
-    double budget_s;   /**< stop after this time, once min_repeats are there */
-    double overtime_s; /**< with the probe: go on at most so long with private jobs whose core was
-                            hardly ever seen undisturbed */
-    double least_s;    /**< do not stop before this time even if all is steady */
+    double budget_s;      /**< stop after this time, once min_repeats are there */
+    double overtime_s;    /**< with the probe: go on at most so long with private jobs whose samples
+                               have not settled, see rl_timing.disturbed */
+    double least_s;       /**< do not stop before this time even if all is steady */
     unsigned min_repeats; /**< samples of every job, whatever the budget */
     unsigned max_repeats; /**< samples of every job at most; <= 65536 */
     double steady_spread; /**< stop early once every job's spread is below; 0: never early */
     unsigned top;         /**< least samples a value rests on, see rl_estimate_top */
     const struct rl_clock *clock; /**< as calibrated before; NULL: calibrate now, 20 ms */
-    bool probe;           /**< run the contention probe between samples; those of private jobs next
-                               to a low one do not count */
-    double nop_per_cycle; /**< what the probe shows on this core undisturbed; 0: inferred */
+    bool probe; /**< run the contention probe between samples; those of private jobs next
+                     to a low one do not count */
+    double
+        nop_per_cycle; /**< what the probe shows on this core undisturbed, at least; 0: inferred */
 
     bool (*cancelled)(void *context); /**< polled between samples; true ends with RL_ECANCEL */
     void (*progress)(void *context, double fraction, const char *job); /**< every 50 ms or so */
@@ -84,8 +87,13 @@ struct rl_timing {
     unsigned rejected;  /**< samples thrown away: a rank lost its CPU, or (private jobs) the core
                              clock changed or the probe saw the core shared */
     uint64_t loops;     /**< loops a sample */
+    unsigned clean;     /**< undisturbed samples the value rests on, of the rank with fewest; 0: it
+                           rests     on disturbed ones */
     bool disturbed; /**< hardly any clean sample, so disturbed ones had to be used, or (shared jobs)
-                         hardly any without a low probe on some rank: read the rate as "at least" */
+                         hardly any without a low probe on some rank, or (private jobs, with the
+                         probe) clean samples that have not settled: fewer than twice `top` within
+                         1 % below the value or above it, or a neighbour that comes and goes faster
+                         than samples are taken: read the rate as "at least" */
 };
 
 /** What a whole call of rl_sample saw. */
@@ -96,7 +104,8 @@ struct rl_sampling_report {
     double clock_hz;                   /**< median */
     double nop_per_cycle;              /**< 98 % quantile of the probe; 0 not probed */
     double nop_expected;               /**< what an undisturbed core would show */
-    double clean_share;                /**< share of probes at 95 % of nop_expected or above */
+    double clean_share;                /**< share of probes close to nop_expected or above */
+    unsigned probes;
     bool contended; /**< the core was never seen undisturbed: read rates as "at least" */
     bool steady;    /**< stopped because every spread was small enough */
 };

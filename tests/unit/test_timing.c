@@ -243,8 +243,10 @@ static struct rl_sampler sampler_with(const struct rl_sampling *how, const struc
 {
     static uint64_t loops = 1;
     for (unsigned i = 0; i < SAMPLES; i++)
-        sample[i] = (struct rl_sample){
-            .loop_s = 1e-6, .clock_hz = i < from ? 1e9 : 0.92e9, .nop = i < from ? 7.9 : 4.0};
+        sample[i] = (struct rl_sample){.loop_s = 1e-6,
+                                       .clock_hz = i < from ? 1e9 : 0.92e9,
+                                       .nop = i < from ? 7.9 : 4.0,
+                                       .nop_before = i < from ? 7.9 : 4.0};
     *rank = (struct rl_sample_rank){.sample = sample};
     *repeats = SAMPLES;
     return (struct rl_sampler){.n_rank = 1,
@@ -277,6 +279,10 @@ static void samples_on_a_shared_core_do_not_count(void **state)
     assert_int_equal(t.repeats, 12);
     assert_int_equal(t.rejected, SAMPLES - 12);
     assert_false(t.disturbed);
+    sample[15].loop_s = 0; /* left out, so not rejected either */
+    assert_true(rl_sampler_estimate(&s, 0, &t));
+    assert_int_equal(t.repeats, 12);
+    assert_int_equal(t.rejected, SAMPLES - 13);
 }
 
 static void a_job_hardly_seen_undisturbed_wants_more_and_says_so(void **state)
@@ -295,12 +301,15 @@ static void a_job_hardly_seen_undisturbed_wants_more_and_says_so(void **state)
     struct rl_sampler s = sampler_with(&how, &job, &rank, sample, &repeats, &wanting, 9);
     assert_true(rl_sampler_judge(&s)); /* 9 of the 10 wanted */
     assert_true(rl_sampler_estimate(&s, 0, &t));
-    assert_false(t.disturbed);
+    assert_true(t.disturbed);
+    assert_int_equal(t.clean, 9);
+    assert_int_equal(t.repeats, 9); /* which count all the same */
     s = sampler_with(&how, &job, &rank, sample, &repeats, &wanting, 1);
     assert_true(rl_sampler_judge(&s));
     assert_true(rl_sampler_estimate(&s, 0, &t));
     assert_true(t.disturbed);
     assert_int_equal(t.repeats, SAMPLES);
+    assert_int_equal(t.clean, 0);
     /* what is shared keeps its samples */
     job.shared = true;
     s = sampler_with(&how, &job, &rank, sample, &repeats, &wanting, 1);
@@ -312,6 +321,100 @@ static void a_job_hardly_seen_undisturbed_wants_more_and_says_so(void **state)
     assert_false(rl_sampler_judge(&s));
     assert_true(rl_sampler_estimate(&s, 0, &t));
     assert_false(t.disturbed);
+}
+
+/* The same job on a core that the probe finds undisturbed throughout; samples from `slow_from` on
+ * take `slow` times as long. */
+static bool is_disturbed(const struct rl_sampling *how, unsigned slow_from, double slow)
+{
+    static const struct rl_job job = {.name = "private"};
+    struct rl_sample_rank rank;
+    struct rl_sample sample[SAMPLES];
+    unsigned repeats;
+    bool wanting;
+    struct rl_timing t;
+    struct rl_sampler s = sampler_with(how, &job, &rank, sample, &repeats, &wanting, SAMPLES);
+    for (unsigned i = slow_from; i < SAMPLES; i++)
+        sample[i].loop_s *= slow;
+    bool wants = rl_sampler_judge(&s);
+    assert_true(rl_sampler_estimate(&s, 0, &t));
+    assert_int_equal(wants, t.disturbed);
+    assert_int_equal(t.clean, SAMPLES);
+    return t.disturbed;
+}
+
+static void samples_that_do_not_agree_with_the_best_settle_nothing(void **state)
+{
+    (void)state;
+    struct rl_sampling how = rl_sampling_default();
+    how.probe = true;
+    how.nop_per_cycle = 8;
+    how.max_repeats = SAMPLES + 1;
+    assert_false(is_disturbed(&how, SAMPLES, 1));
+    assert_false(is_disturbed(&how, 10, 1.05)); /* ten at the best rate: twice the top 5 */
+    assert_true(is_disturbed(&how, 9, 1.05));
+    assert_false(is_disturbed(&how, 9, 1.005)); /* within 1 % */
+    /* two may be wrong for the clock's sake, three are the rate of a core that was left alone, and
+     * the median of the top five is one of these or one of the rest */
+    assert_false(is_disturbed(&how, 2, 1.05));
+    assert_true(is_disturbed(&how, 3, 1.05));
+    assert_true(is_disturbed(&how, 5, 1.05));
+}
+
+static void a_neighbour_quicker_than_samples_settles_nothing(void **state)
+{
+    (void)state;
+    struct rl_sampling how = rl_sampling_default();
+    how.probe = true;
+    how.nop_per_cycle = 8;
+    how.max_repeats = SAMPLES + 1;
+    struct rl_job job = {.name = "private"};
+    struct rl_sample_rank rank;
+    struct rl_sample sample[SAMPLES];
+    unsigned repeats;
+    bool wanting;
+    struct rl_timing t;
+    struct rl_sampler s = sampler_with(&how, &job, &rank, sample, &repeats, &wanting, 12);
+    assert_false(rl_sampler_judge(&s));
+    for (unsigned i = 12; i < SAMPLES; i++)
+        sample[i].nop_before = 7.9; /* a good probe before all 20, behind 12 of them: 60 % */
+    assert_false(rl_sampler_judge(&s));
+    sample[11].nop = 4; /* 11 of 20 */
+    assert_true(rl_sampler_judge(&s));
+    assert_true(rl_sampler_estimate(&s, 0, &t));
+    assert_true(t.disturbed);
+    assert_int_equal(t.clean, 11);
+}
+
+static void a_neighbour_that_only_polls_is_noticed_by_a_core_that_showed_more(void **state)
+{
+    (void)state;
+    enum { MANY = 400 };
+    struct rl_sampling how = rl_sampling_default();
+    how.probe = true;
+    how.nop_per_cycle = 7.6; /* at least, wherever the probe's code lies */
+    how.max_repeats = MANY;
+    struct rl_job job = {.name = "private"};
+    struct rl_sample_rank rank;
+    struct rl_sample few[SAMPLES];
+    struct rl_sample sample[MANY];
+    unsigned repeats;
+    bool wanting;
+    struct rl_sampler s = sampler_with(&how, &job, &rank, few, &repeats, &wanting, SAMPLES);
+    rank.sample = sample;
+    repeats = MANY;
+    for (unsigned i = 0; i < MANY; i++) {
+        sample[i] = few[0];
+        sample[i].nop = sample[i].nop_before = i % 20 ? 7.6 : 7.9;
+    }
+    (void)rl_sampler_judge(&s);
+    assert_float_equal(s.nop_bar, 0.985 * 7.9, 1e-9);
+    how.nop_per_cycle = 7; /* 13 % more than is known are the clock's error */
+    (void)rl_sampler_judge(&s);
+    assert_float_equal(s.nop_bar, 0.985 * 1.08 * 7, 1e-9);
+    repeats = SAMPLES; /* too few to tell */
+    (void)rl_sampler_judge(&s);
+    assert_float_equal(s.nop_bar, 0.985 * 7, 1e-9);
 }
 
 static void overtime_ends(void **state)
@@ -352,6 +455,9 @@ int main(void)
         cmocka_unit_test(the_front_end_width_follows_from_what_the_probe_shows),
         cmocka_unit_test(samples_on_a_shared_core_do_not_count),
         cmocka_unit_test(a_job_hardly_seen_undisturbed_wants_more_and_says_so),
+        cmocka_unit_test(samples_that_do_not_agree_with_the_best_settle_nothing),
+        cmocka_unit_test(a_neighbour_quicker_than_samples_settles_nothing),
+        cmocka_unit_test(a_neighbour_that_only_polls_is_noticed_by_a_core_that_showed_more),
         cmocka_unit_test(overtime_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
