@@ -50,7 +50,8 @@ struct rl_session {
     double phase_s;    /**< budget of the running phase */
     const char *label; /**< of the running phase */
     double clock_min_hz, clock_max_hz;
-    double nop_seen, nop_expected, clean_share;
+    double nop_seen, nop_expected;
+    double probes, clean_probes; /**< over all phases */
 };
 
 /** One ceiling to be, with the kernel chosen for it. */
@@ -78,7 +79,7 @@ struct rl_phase {
 
 /**
  * Sample jobs as one phase: keeps account of time, clock and contention. Jobs on private resources
- * whose core was hardly ever undisturbed go on for up to half of the budget.
+ * that have not settled go on for up to half of the budget.
  * @param ret_timing  [n].
  */
 enum rl_status rl_session_sample(struct rl_session *s, const struct rl_phase *phase,
@@ -153,6 +154,11 @@ struct rl_limit rl_memory_limit(const struct rl_core *core, const char *level,
  */
 void rl_limit_check(struct rl_limit *limit, const char *id, double per_cycle, bool disturbed,
                     struct rl_exceeded *exceeded);
+/**
+ * Whether a rate that may be too low is the limit, so that it is no lower bound only.
+ * @param clean  undisturbed samples it rests on: others' clocks are not to be trusted.
+ */
+bool rl_limit_is_met(const struct rl_limit *limit, double per_cycle, unsigned clean);
 /**
  * What exceeded limits say of the core.
  * @param core  name of the core whose limits they are; NULL: one of several.

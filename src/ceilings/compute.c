@@ -168,8 +168,9 @@ unsigned rl_compute_keep_best(struct rl_compute_item *item, unsigned n,
     return kept;
 }
 
+/* @param rival_unsure  another variant, that may be faster, has not settled. */
 static enum rl_status add(struct rl_session *s, const struct rl_compute_item *item,
-                          const struct rl_timing *timing, struct rl_error *err)
+                          const struct rl_timing *timing, bool rival_unsure, struct rl_error *err)
 {
     const struct rl_compute_kernel *k = item->kernel;
     struct rl_limit limit = rl_compute_limit(s->core, k->precision, k->op, k->width, k->bits);
@@ -187,7 +188,8 @@ static enum rl_status add(struct rl_session *s, const struct rl_compute_item *it
         .reachable_per_cycle = limit.reachable,
         .clock_hz = timing->clock_hz,
         .repeats = timing->repeats,
-        .contended = timing->disturbed,
+        .contended = (timing->disturbed || rival_unsure) &&
+                     !rl_limit_is_met(&limit, per_cycle, timing->clean),
     };
     snprintf(c.op, sizeof c.op, "%s", k->op);
     snprintf(c.isa, sizeof c.isa, "%s", k->width);
@@ -216,7 +218,10 @@ enum rl_status rl_measure_compute(struct rl_session *s, double budget_s, struct 
     for (unsigned i = 0; status == RL_OK && i < n;) {
         unsigned next;
         unsigned best = best_of(item, n, timing, i, &next);
-        status = add(s, &item[best], &timing[best], err);
+        bool rival_unsure = false;
+        for (unsigned j = i; j < next; j++)
+            rival_unsure |= timing[j].disturbed;
+        status = add(s, &item[best], &timing[best], rival_unsure, err);
         i = next;
     }
     free(timing);

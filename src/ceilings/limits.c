@@ -1,6 +1,7 @@
 /* What a core can do by its documents, scaled to the width at hand. Pure. */
 #include "ceilings/ceilings_internal.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -249,6 +250,14 @@ bool rl_is_above_limit(double per_cycle, double limit_per_cycle)
 {
     const double tolerance = 1.05;
     return limit_per_cycle > 0 && per_cycle > tolerance * limit_per_cycle;
+}
+
+bool rl_limit_is_met(const struct rl_limit *limit, double per_cycle, unsigned clean)
+{
+    enum { LEAST_CLEAN = 3 };
+    const double width = 0.01;
+    return clean >= LEAST_CLEAN && limit->value > 0 &&
+           fabs(per_cycle - limit->value) <= width * limit->value;
 }
 
 /* Cores that lower their clock for wide vectors do so by up to a sixth; pipes that the catalogue

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "ceilings/ceilings_internal.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,10 @@ static const size_t most_quick_bytes = (size_t)256 << 20;
 enum { MIN_REPEATS = 5, MAX_REPEATS = 2000 };
 /* Of the budget, to go on with ceilings whose core was contended. */
 static const double overtime_share = 0.5;
+
+/* Of probes, undisturbed ones that make a clean run, and one that saw enough of the core. */
+static const double clean_from = 0.8;
+static const double partly_clean_from = 0.02;
 
 /* Shares of a thread count's budget. */
 static const double share_sweep = 0.07;
@@ -58,6 +63,13 @@ static void progress(void *context, double fraction, const char *job)
     s->options->progress(s->options->context, s->planned_s > 0 ? done / s->planned_s : 0, label);
 }
 
+/* Of a core in the catalogue, what it showed in an earlier phase, if more. */
+static double known_nop(const struct rl_session *s)
+{
+    double row = rl_core_value(s->core, "nop_per_cycle");
+    return row > 0 ? fmax(row, s->nop_expected) : 0;
+}
+
 static struct rl_sampling sampling_of(struct rl_session *s, const struct rl_phase *phase)
 {
     struct rl_sampling how = rl_sampling_default();
@@ -72,7 +84,7 @@ static struct rl_sampling sampling_of(struct rl_session *s, const struct rl_phas
     how.max_repeats = MAX_REPEATS;
     how.clock = &s->clock;
     how.probe = true;
-    how.nop_per_cycle = rl_core_value(s->core, "nop_per_cycle");
+    how.nop_per_cycle = known_nop(s);
     how.cancelled = cancelled;
     how.progress = progress;
     how.context = s;
@@ -85,11 +97,10 @@ static void note_report(struct rl_session *s, const struct rl_sampling_report *r
         s->clock_min_hz = report->clock_min_hz;
     if (report->clock_max_hz > s->clock_max_hz)
         s->clock_max_hz = report->clock_max_hz;
-    if (report->nop_per_cycle > s->nop_seen) {
-        s->nop_seen = report->nop_per_cycle;
-        s->nop_expected = report->nop_expected;
-        s->clean_share = report->clean_share;
-    }
+    s->nop_seen = fmax(s->nop_seen, report->nop_per_cycle);
+    s->nop_expected = fmax(s->nop_expected, report->nop_expected);
+    s->probes += report->probes;
+    s->clean_probes += report->clean_share * report->probes;
 }
 
 enum rl_status rl_session_sample(struct rl_session *s, const struct rl_phase *phase,
@@ -326,10 +337,13 @@ static enum rl_status describe_result(struct rl_session *s, double elapsed_s, st
     env->clock_max_hz = s->clock_max_hz;
     env->tsc_hz = s->clock.tick_hz;
     env->elapsed_s = elapsed_s;
+    double clean_share = s->probes > 0 ? s->clean_probes / s->probes : 0;
     snprintf(text, sizeof text,
              "%s: undisturbed in %.0f %% of probes (%.2f no-ops a cycle, %.2f usual)",
-             s->nop_seen < 0.95 * s->nop_expected ? "contended" : "clean", 100 * s->clean_share,
-             s->nop_seen, s->nop_expected);
+             clean_share >= clean_from          ? "clean"
+             : clean_share >= partly_clean_from ? "partly contended"
+                                                : "contended",
+             100 * clean_share, s->nop_seen, s->nop_expected);
     RL_TRY(rl_string_set(&env->contention, text, err));
     RL_TRY(rl_string_set(&env->mode, modes[s->options->mode], err));
     RL_TRY(rl_string_set(&env->date, s->options->date, err));

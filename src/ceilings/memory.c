@@ -272,8 +272,9 @@ static unsigned keep_best(struct rl_memory_item *item, unsigned n, const struct 
     return kept;
 }
 
+/* @param rival_unsure  another variant, that may be faster, has not settled. */
 static enum rl_status add(struct rl_session *s, const struct rl_memory_item *item,
-                          const struct rl_timing *timing, struct rl_error *err)
+                          const struct rl_timing *timing, bool rival_unsure, struct rl_error *err)
 {
     struct rl_limit limit = rl_memory_limit(s->core, item->level, item->kernel->pattern);
     double per_cycle = timing->per_cycle * rl_memory_pass_bytes(item);
@@ -289,7 +290,8 @@ static enum rl_status add(struct rl_session *s, const struct rl_memory_item *ite
         .reachable_per_cycle = limit.reachable,
         .clock_hz = timing->clock_hz,
         .repeats = timing->repeats,
-        .contended = timing->disturbed,
+        .contended = (timing->disturbed || rival_unsure) &&
+                     !rl_limit_is_met(&limit, per_cycle, timing->clean),
         .working_set_bytes =
             item->rolling ? s->rank[0].buffer.bytes : (uint64_t)rl_memory_pass_bytes(item),
     };
@@ -339,7 +341,10 @@ enum rl_status rl_measure_level(struct rl_session *s, const char *level, double 
     for (unsigned i = 0; status == RL_OK && i < n;) {
         unsigned next;
         unsigned best = best_of(item, n, timing, i, false, &next);
-        status = add(s, &item[best], &timing[best], err);
+        bool rival_unsure = false;
+        for (unsigned j = i; j < next; j++)
+            rival_unsure |= timing[j].disturbed && rl_level_rank(level) <= 2;
+        status = add(s, &item[best], &timing[best], rival_unsure, err);
         i = next;
     }
     free(timing);

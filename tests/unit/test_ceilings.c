@@ -349,6 +349,18 @@ static void a_limit_that_was_exceeded_is_taken_back(void **state)
 }
 
 /* A shared core slows the chain that measures the clock: rates per cycle come out too high. */
+static void a_lower_bound_that_meets_the_limit_is_the_rate(void **state)
+{
+    (void)state;
+    struct rl_limit limit = {.value = 16};
+    struct rl_limit unknown = {0};
+    assert_true(rl_limit_is_met(&limit, 15.9, 3));
+    assert_false(rl_limit_is_met(&limit, 15.9, 2)); /* no clock that can be believed */
+    assert_false(rl_limit_is_met(&limit, 15.8, 3)); /* 1.25 % below */
+    assert_false(rl_limit_is_met(&limit, 16.2, 3));
+    assert_false(rl_limit_is_met(&unknown, 15.9, 3));
+}
+
 static void a_disturbed_core_says_nothing_of_its_limits(void **state)
 {
     (void)state;
@@ -442,6 +454,7 @@ int main(void)
         cmocka_unit_test(an_unknown_core_has_no_limits),
         cmocka_unit_test(a_buffer_for_dram_allows_for_more_cache_than_was_measured),
         cmocka_unit_test(a_limit_that_was_exceeded_is_taken_back),
+        cmocka_unit_test(a_lower_bound_that_meets_the_limit_is_the_rate),
         cmocka_unit_test(a_disturbed_core_says_nothing_of_its_limits),
         cmocka_unit_test(first_level_mixes_are_bound_by_loads_stores_or_both),
         cmocka_unit_test(plateaus_end_where_the_levels_do),
