@@ -73,35 +73,60 @@ static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu)
     return (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static int paranoid_level(void)
+/* A number behind a word at the beginning of a line of a file, or of the file for an empty word. */
+static bool find_number(const char *path, const char *word, int *ret)
 {
-    int level = -100;
-    FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-    if (!file)
-        return level;
-    if (fscanf(file, "%d", &level) != 1)
-        level = -100;
-    fclose(file);
-    return level;
+    char line[256];
+    bool found = false;
+    FILE *file = fopen(path, "re");
+    while (file && !found && fgets(line, sizeof line, file))
+        found = !strncmp(line, word, strlen(word)) && sscanf(line + strlen(word), "%d", ret) == 1;
+    if (file)
+        fclose(file);
+    return found;
 }
 
-static enum rl_status fail_open(struct rl_error *err, int why)
+/* A filter of system calls answers before anything else is looked at, and never with EACCES, which
+ * is the kernel's own word for its paranoid level, for a security module's veto and for a process
+ * that is not to be looked at. */
+enum rl_status perf_refused(const struct perf_refusal *why, struct rl_error *err)
 {
-    int level = paranoid_level();
-    if ((why == EACCES || why == EPERM) && level > 2)
+    const char *error = strerror(why->error);
+    bool is_veto = why->error == EACCES || why->error == EPERM;
+    bool is_strict = why->has_paranoid && why->paranoid > 2;
+    if (why->error == EPERM && why->is_filtered)
+        return rl_fail(err, RL_EUNAVAIL,
+                       "sampling by perf_event is refused (%s) by a seccomp filter, probably a "
+                       "container's; a profile that allows perf_event_open enables it%s",
+                       error,
+                       is_strict ? ", with kernel.perf_event_paranoid at 2 or less as well" : "");
+    if (is_veto && is_strict)
         return rl_fail(err, RL_EUNAVAIL,
                        "sampling by perf_event is refused: kernel.perf_event_paranoid is %d; "
                        "`sysctl kernel.perf_event_paranoid=2` enables it",
-                       level);
-    if (why == EACCES || why == EPERM)
+                       why->paranoid);
+    if (why->error == EACCES && why->is_foreign)
         return rl_fail(err, RL_EUNAVAIL,
-                       "sampling by perf_event is refused (%s), probably by a container's seccomp "
-                       "profile; one that allows perf_event_open enables it",
-                       strerror(why));
-    if (why == ENOSYS || why == ENOENT || why == EOPNOTSUPP)
-        return rl_fail(err, RL_EUNAVAIL, "this kernel offers no software clock event (%s)",
-                       strerror(why));
-    return rl_fail(err, RL_EUNAVAIL, "perf_event_open: %s", strerror(why));
+                       "sampling by perf_event is refused (%s): the process is another user's, or "
+                       "protects itself; as that user, or as root, it may be permitted",
+                       error);
+    if (is_veto)
+        return rl_fail(err, RL_EUNAVAIL,
+                       "sampling by perf_event is refused (%s), probably by a security module such "
+                       "as SELinux; its policy must permit perf_event for this user",
+                       error);
+    if (why->error == ENOSYS || why->error == ENOENT || why->error == EOPNOTSUPP)
+        return rl_fail(err, RL_EUNAVAIL, "this kernel offers no software clock event (%s)", error);
+    return rl_fail(err, RL_EUNAVAIL, "perf_event_open: %s", error);
+}
+
+static enum rl_status fail_open(struct rl_error *err, int error, bool is_foreign)
+{
+    struct perf_refusal why = {.error = error, .is_foreign = is_foreign};
+    int mode = 0;
+    why.has_paranoid = find_number("/proc/sys/kernel/perf_event_paranoid", "", &why.paranoid);
+    why.is_filtered = find_number("/proc/self/status", "Seccomp:", &mode) && mode;
+    return perf_refused(&why, err);
 }
 
 enum rl_status perf_probe(struct rl_error *err)
@@ -109,7 +134,7 @@ enum rl_status perf_probe(struct rl_error *err)
     struct perf_event_attr attr = make_attr(NS_PER_S, false);
     int fd = open_event(&attr, 0, -1);
     if (fd < 0)
-        return fail_open(err, errno);
+        return fail_open(err, errno, false);
     close(fd);
     return RL_OK;
 }
@@ -155,13 +180,14 @@ static enum rl_status map_ring(struct perf *perf, int fd, struct rl_error *err)
 static enum rl_status open_one(struct perf *perf, struct perf_event_attr *attr, pid_t tid, int cpu,
                                int *ring_fd, struct rl_error *err)
 {
+    bool is_running = !attr->enable_on_exec;
     int fd = open_event(attr, tid, cpu);
     if (fd < 0 && (errno == EMFILE) && raise_limit(perf))
         fd = open_event(attr, tid, cpu);
     if (fd < 0)
         return errno == ENODEV || errno == ESRCH || (errno == EINVAL && perf->n_ring)
                    ? RL_OK
-                   : fail_open(err, errno);
+                   : fail_open(err, errno, is_running);
     struct pollfd *slot = rl_array_append(&perf->fd, &perf->n_fd, sizeof *slot);
     if (!slot) {
         close(fd);

@@ -10,6 +10,18 @@
 
 struct perf;
 
+/** What is known where perf_event_open was refused. */
+struct perf_refusal {
+    int error; /**< errno */
+    bool has_paranoid;
+    int paranoid;     /**< kernel.perf_event_paranoid */
+    bool is_filtered; /**< this process is under a seccomp filter */
+    bool is_foreign;  /**< asked for a running process that is not our child */
+};
+
+/** Name the cause and the remedy. @return RL_EUNAVAIL. */
+enum rl_status perf_refused(const struct perf_refusal *why, struct rl_error *err);
+
 /** Can an event be opened at all? @return RL_OK, or RL_EUNAVAIL with the reason and the remedy. */
 enum rl_status perf_probe(struct rl_error *err);
 

@@ -2,6 +2,7 @@
 #include "sample/buildid.h"
 #include "sample/cost.h"
 #include "sample/event.h"
+#include "sample/perf.h"
 #include "sample/ring.h"
 
 #include <setjmp.h>
@@ -10,6 +11,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <linux/perf_event.h>
 #include <math.h>
 #include <stdlib.h>
@@ -341,6 +343,47 @@ static void threads_of_unlike_periods_count_by_their_time(void **state)
     rl_samples_release(&s);
 }
 
+/* Refusals */
+
+/* Each cause by its name, and nothing of the others. */
+static void each_refusal_of_sampling_has_its_own_cause(void **state)
+{
+    (void)state;
+    static const char *const causes[] = {"seccomp",           "paranoid",
+                                         "another user",      "security module",
+                                         "no software clock", "perf_event_open: "};
+    enum { SECCOMP, PARANOID, FOREIGN, POLICY, NO_CLOCK, OTHER };
+    static const struct {
+        struct perf_refusal why;
+        int cause;
+    } cases[] = {
+        {{EPERM, true, 2, true, false}, SECCOMP},    {{EPERM, false, 0, true, true}, SECCOMP},
+        {{EACCES, true, 3, false, false}, PARANOID}, {{EACCES, true, 4, true, true}, PARANOID},
+        {{EPERM, true, 3, false, false}, PARANOID},  {{EACCES, true, 2, false, true}, FOREIGN},
+        {{EACCES, true, 2, true, false}, POLICY},    {{EACCES, false, 0, false, false}, POLICY},
+        {{EPERM, true, 1, false, false}, POLICY},    {{ENOSYS, true, 2, true, false}, NO_CLOCK},
+        {{ENOENT, true, 3, false, false}, NO_CLOCK}, {{EOPNOTSUPP, true, 2, false, true}, NO_CLOCK},
+        {{EMFILE, true, 3, true, false}, OTHER},     {{EBUSY, true, 2, false, false}, OTHER},
+        {{ENODEV, false, 0, false, true}, OTHER},    {{EINVAL, true, -1, true, false}, OTHER},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(perf_refused(&cases[i].why, &err), RL_EUNAVAIL);
+        for (int k = 0; k < (int)(sizeof causes / sizeof *causes); k++)
+            if ((strstr(err.text, causes[k]) != NULL) != (k == cases[i].cause))
+                fail_msg("case %zu, %s: %s", i, strerror(cases[i].why.error), err.text);
+    }
+}
+
+/* Behind a filter the level would refuse as well. */
+static void all_that_stands_in_the_way_of_sampling_is_said(void **state)
+{
+    (void)state;
+    const struct perf_refusal both = {EPERM, true, 3, true, false};
+    assert_int_equal(perf_refused(&both, &err), RL_EUNAVAIL);
+    assert_non_null(strstr(err.text, "seccomp filter"));
+    assert_non_null(strstr(err.text, "kernel.perf_event_paranoid at 2 or less"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -359,6 +402,8 @@ int main(void)
         cmocka_unit_test(an_inherited_clock_keeps_its_period),
         cmocka_unit_test(threads_of_unlike_periods_count_by_their_time),
         cmocka_unit_test(samples_take_their_part_of_the_time_and_no_more),
+        cmocka_unit_test(each_refusal_of_sampling_has_its_own_cause),
+        cmocka_unit_test(all_that_stands_in_the_way_of_sampling_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
