@@ -391,6 +391,25 @@ static void a_short_read_counts_nothing(void **state)
     rl_pmu_regions_release(&regions);
 }
 
+/* The whole is judged, whichever file came first and however often it was judged before. */
+static void a_file_that_comes_later_is_judged_with_the_others(void **state)
+{
+    (void)state;
+    struct rl_pmu_regions regions = {0};
+    memset(&fake, 0, sizeof fake);
+    fake.which = -1;
+    fake.error = EACCES;
+    assert_int_equal(count_one(&regions)->why, RL_PMU_POLICY);
+    memset(&fake, 0, sizeof fake);
+    assert_int_equal(count_one(&regions)->why, RL_PMU_FINE); /* counted once, of two times */
+    assert_int_equal(regions.region[0].n_counted, 1);
+    fake.short_by = 8;
+    const struct rl_pmu_region *region = count_one(&regions);
+    assert_int_equal(region->why, RL_PMU_SHORT_READ);
+    assert_string_equal(region->detail, "1 of 2 times");
+    rl_pmu_regions_release(&regions);
+}
+
 static void counters_that_others_had_meanwhile_are_seen_to_be(void **state)
 {
     (void)state;
@@ -445,6 +464,7 @@ int main(void)
         cmocka_unit_test(each_refusal_of_the_kernel_is_the_regions_reason),
         cmocka_unit_test(one_event_that_is_refused_leaves_the_others),
         cmocka_unit_test(a_short_read_counts_nothing),
+        cmocka_unit_test(a_file_that_comes_later_is_judged_with_the_others),
         cmocka_unit_test(counters_that_others_had_meanwhile_are_seen_to_be),
         cmocka_unit_test(files_of_anything_are_survived),
     };

@@ -210,6 +210,7 @@ enum rl_status rl_pmu_regions_add(const struct rl_pmu_region_file *file,
 {
     struct adding a = {.file = file, .plan = plan, .host = host, .err = err};
     struct region_head head;
+    regions->is_judged = false;
     if (file->n < sizeof head)
         return RL_OK;
     memcpy(&head, file->data, sizeof head);
@@ -278,6 +279,8 @@ static void refuse(struct rl_pmu_region *region, enum rl_pmu_why why, const char
 static void judge(struct rl_pmu_region *region)
 {
     char text[sizeof region->detail] = "";
+    region->coverage = 1;
+    refuse(region, RL_PMU_FINE, text);
     double own_ns = (double)region->time_ns - (double)region->read_ns;
     enum rl_pmu_why none = RL_PMU_FINE;
     for (size_t i = 0; i < region->readings.n_reading; i++) {
@@ -305,6 +308,7 @@ static void judge(struct rl_pmu_region *region)
 
 void rl_pmu_regions_judge(struct rl_pmu_regions *regions)
 {
-    for (size_t i = 0; i < regions->n_region; i++)
+    for (size_t i = 0; i < regions->n_region && !regions->is_judged; i++)
         judge(&regions->region[i]);
+    regions->is_judged = true;
 }

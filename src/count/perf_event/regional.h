@@ -27,6 +27,7 @@ struct rl_pmu_regions {
     struct rl_pmu_region *region;
     size_t n_region;
     unsigned n_foreign; /**< processes whose region library was of another version */
+    bool is_judged;     /**< since the last file */
 };
 
 void rl_pmu_regions_release(struct rl_pmu_regions *regions);
@@ -59,7 +60,8 @@ enum rl_status rl_pmu_regions_add(const struct rl_pmu_region_file *file,
                                   const struct rl_pmu_plan *plan, const struct rl_pmu_host *host,
                                   struct rl_pmu_regions *regions, struct rl_error *err);
 
-/** After the last file: decide which regions are not to be used as a whole, and why. */
+/** Decide anew which regions are not to be used as a whole, and why; nothing to do unless a file
+ * came since. */
 void rl_pmu_regions_judge(struct rl_pmu_regions *regions);
 
 #endif
