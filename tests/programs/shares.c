@@ -4,9 +4,12 @@
  *
  * Each thread runs alpha, beta and gamma in turns, 25 : 72 : 3 by work, and times every turn by its
  * own CPU clock. OUT gets one line a function and process: name, first and last file offset of its
- * code, CPU seconds. -f: so many children do the same; -e: the program starts itself anew first;
- * -r: alpha, beta and gamma are marked regions; -g: turns begin at multiples of so long, and are
- * waited for at work. */
+ * code, CPU seconds, wall-clock seconds. -f: so many children do the same; -e: the program starts
+ * itself anew first; -r: alpha, beta and gamma are marked regions, the CPU clock is read inside and
+ * the wall clock outside of them; -g: turns begin at multiples of so long, are a tenth as long, and
+ * are waited for at work.
+ *
+ * A turn is some milliseconds long: reading a CPU clock may take ten microseconds. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -23,6 +26,7 @@
 #define N_FUNCTIONS 3
 #define MAX_THREADS 64
 #define UNIT        2000
+#define LONG        10
 
 #define KERNEL(name)                                                                               \
     extern char __start_code_##name[], __stop_code_##name[];                                       \
@@ -55,7 +59,7 @@ static const struct function functions[N_FUNCTIONS] = {
 
 struct worker {
     pthread_t thread;
-    double cpu_s[N_FUNCTIONS];
+    double cpu_s[N_FUNCTIONS], wall_s[N_FUNCTIONS];
     double sink;
 };
 
@@ -84,24 +88,27 @@ static void await_grid(void)
         ;
 }
 
+static void run(struct worker *w, int i, int turns)
+{
+    uint64_t begun_ns = wall_now_ns();
+    if (use_regions)
+        roofline_region_begin(functions[i].name);
+    double before = cpu_now();
+    w->sink += functions[i].run(functions[i].turns * turns);
+    w->cpu_s[i] += cpu_now() - before;
+    if (use_regions)
+        roofline_region_end(functions[i].name);
+    w->wall_s[i] += (double)(wall_now_ns() - begun_ns) * 1e-9;
+}
+
 static void *work(void *argument)
 {
     struct worker *w = argument;
     double begin = cpu_now();
-    double before = begin;
-    while (before - begin < limit_s) {
+    while (cpu_now() - begin < limit_s) {
         await_grid();
-        before = cpu_now();
-        for (int i = 0; i < N_FUNCTIONS; i++) {
-            if (use_regions)
-                roofline_region_begin(functions[i].name);
-            w->sink += functions[i].run(functions[i].turns);
-            if (use_regions)
-                roofline_region_end(functions[i].name);
-            double now = cpu_now();
-            w->cpu_s[i] += now - before;
-            before = now;
-        }
+        for (int i = 0; i < N_FUNCTIONS; i++)
+            run(w, i, grid_ns ? 1 : LONG);
     }
     return NULL;
 }
@@ -127,14 +134,15 @@ static void report(const char *path, const struct worker *workers, int n)
     char text[1024] = "";
     int at = 0;
     for (int i = 0; i < N_FUNCTIONS; i++) {
-        double cpu_s = 0;
-        for (int k = 0; k < n; k++)
+        double cpu_s = 0, wall_s = 0;
+        for (int k = 0; k < n; k++) {
             cpu_s += workers[k].cpu_s[i];
-        at += snprintf(text + at, sizeof text - (size_t)at, "%s %" PRIu64 " %" PRIu64 " %.9f\n",
-                       functions[i].name, file_offset(functions[i].start),
-                       file_offset(functions[i].start) +
-                           (uint64_t)(functions[i].stop - functions[i].start),
-                       cpu_s);
+            wall_s += workers[k].wall_s[i];
+        }
+        uint64_t start = file_offset(functions[i].start);
+        at += snprintf(text + at, sizeof text - (size_t)at,
+                       "%s %" PRIu64 " %" PRIu64 " %.9f %.9f\n", functions[i].name, start,
+                       start + (uint64_t)(functions[i].stop - functions[i].start), cpu_s, wall_s);
     }
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0666);
     if (fd < 0 || write(fd, text, (size_t)at) != at)
