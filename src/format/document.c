@@ -110,8 +110,8 @@ enum rl_status write_missing(json_t *object, const struct rl_missing_list *list)
         return RL_OK;
     json_t *array = json_array();
     for (size_t i = 0; i < list->n; i++)
-        json_array_append_new(
-            array, json_pack("{s:s, s:s}", "what", list->item[i].what, "why", list->item[i].why));
+        json_array_append_new(array, json_pack("{s:o, s:o}", "what", text_json(list->item[i].what),
+                                               "why", text_json(list->item[i].why)));
     return json_object_set_new(object, "missing", array) == 0 ? RL_OK : RL_ENOMEM;
 }
 

@@ -1,6 +1,7 @@
 #include "format/fields.h"
 
 #include "base/error.h"
+#include "base/utf8.h"
 
 #include <math.h>
 #include <roofline/machine.h>
@@ -180,9 +181,19 @@ static json_t *value_json(struct rl_value v)
     return json;
 }
 
-static json_t *text_json(const char *text)
+json_t *text_json(const char *text)
 {
-    return text && *text ? json_string(text) : NULL;
+    json_t *json = json_string(text);
+    char *spelled = json ? NULL : rl_utf8_spelled(text);
+    if (spelled)
+        json = json_string(spelled);
+    free(spelled);
+    return json;
+}
+
+static json_t *text_unless_empty(const char *text)
+{
+    return text && *text ? text_json(text) : NULL;
 }
 
 /* The member as JSON; NULL when there is nothing to write. */
@@ -190,9 +201,9 @@ static json_t *field_json(const void *slot, enum field_type type)
 {
     switch (type) {
     case FIELD_STRING:
-        return text_json(*(char *const *)slot);
+        return text_unless_empty(*(char *const *)slot);
     case FIELD_WORD:
-        return text_json(slot);
+        return text_unless_empty(slot);
     case FIELD_UINT:
         return *(const unsigned *)slot ? json_integer(*(const unsigned *)slot) : NULL;
     case FIELD_U64:

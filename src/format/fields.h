@@ -79,6 +79,9 @@ typedef enum rl_status read_item(json_t *item, void *target, const struct place 
 enum rl_status read_list(json_t *object, const char *key, read_item *read, void *target,
                          const struct place *place, struct rl_error *err);
 
+/** A text as JSON, whatever its bytes: those that are no UTF-8 are spelled \xNN. */
+json_t *text_json(const char *text);
+
 /** A number as JSON: an integer when it is one, so that counts stay exact. */
 json_t *number_json(double value);
 

@@ -174,13 +174,13 @@ enum rl_status rl_profile_parse(const char *text, size_t size, const char *name,
 static json_t *kernel_json(const struct rl_kernel *kernel)
 {
     json_t *object = json_object();
-    json_object_set_new(object, "name", json_string(kernel->name));
+    json_object_set_new(object, "name", text_json(kernel->name));
     write_fields(object, kernel_fields, N_FIELDS(kernel_fields), kernel);
     if (kernel->n_parameter) {
         json_t *parameters = json_object();
         for (size_t i = 0; i < kernel->n_parameter; i++)
             json_object_set_new(parameters, kernel->parameter[i].key,
-                                json_string(kernel->parameter[i].value));
+                                text_json(kernel->parameter[i].value));
         json_object_set_new(object, "parameters", parameters);
     }
     json_t *ops = json_array();
@@ -207,10 +207,8 @@ static void write_texts(json_t *root, const char *key, char *const *list, size_t
     if (n == 0)
         return;
     json_t *array = json_array();
-    for (size_t i = 0; i < n; i++) {
-        json_t *text = json_string(list[i]);
-        json_array_append_new(array, text ? text : json_string_nocheck("(no UTF-8)"));
-    }
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(array, text_json(list[i]));
     json_object_set_new(root, key, array);
 }
 

@@ -1,6 +1,7 @@
 /* The report for scripts: roofline-report/1. Absent means unknown; never NaN, Infinity or a 0 that
  * stands for "not measured". */
 #include "base/error.h"
+#include "base/utf8.h"
 #include "render/renderers.h"
 #include "render/roofs.h"
 #include "render/text.h"
@@ -30,17 +31,20 @@ static void put_value(json_t *object, const char *key, struct rl_value value)
         put_number(object, key, value.value);
 }
 
+static json_t *string(const char *text)
+{
+    json_t *json = json_string(text);
+    char *spelled = json ? NULL : rl_utf8_spelled(text);
+    if (spelled)
+        json = json_string(spelled);
+    free(spelled);
+    return json;
+}
+
 static void put_string(json_t *object, const char *key, const char *text)
 {
-    char clean[RL_TEXT_LEN];
-    if (!text || !*text)
-        return;
-    json_t *string = json_string(text);
-    if (!string) { /* not UTF-8 */
-        rl_text_clean(clean, sizeof clean, text, true);
-        string = json_string(clean);
-    }
-    json_object_set_new(object, key, string);
+    if (text && *text)
+        json_object_set_new(object, key, string(text));
 }
 
 static void put_object(json_t *object, const char *key, json_t *member)
@@ -169,12 +173,8 @@ static json_t *program(const struct rl_profile *profile)
 {
     json_t *object = json_object();
     json_t *command = json_array();
-    for (size_t i = 0; i < profile->n_command; i++) {
-        char clean[RL_TEXT_LEN];
-        rl_text_clean(clean, sizeof clean, profile->command[i], true);
-        json_t *word = json_string(profile->command[i]);
-        json_array_append_new(command, word ? word : json_string(clean));
-    }
+    for (size_t i = 0; i < profile->n_command; i++)
+        json_array_append_new(command, string(profile->command[i]));
     put_string(object, "name", profile->name);
     put_object(object, "command", command);
     put_value(object, "elapsed_s", profile->elapsed_s);
@@ -284,7 +284,7 @@ static json_t *kernel(const struct rl_row *row)
     const struct rl_kernel *k = row->kernel;
     const struct rl_placement *place = &row->place;
     json_t *object = json_object();
-    put_string(object, "name", k->name);
+    json_object_set_new(object, "name", string(k->name));
     put_string(object, "kind", rl_kind_name(k->kind));
     put_string(object, "file", k->file);
     if (k->line)
@@ -313,7 +313,7 @@ static json_t *notes(const struct rl_profile *profile)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < profile->n_note; i++)
-        json_array_append_new(array, json_string(profile->note[i]));
+        json_array_append_new(array, string(profile->note[i]));
     return array;
 }
 

@@ -1,4 +1,5 @@
 #include "render/text.h"
+#include "base/utf8.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -6,26 +7,6 @@
 #include <string.h>
 
 static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
-
-/* Decode one UTF-8 character; 0 bytes for an invalid or truncated sequence. */
-static unsigned decode(const char *s, uint32_t *ret_code)
-{
-    const unsigned char *u = (const unsigned char *)s;
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    unsigned length = u[0] < 0x80 ? 1 : u[0] < 0xc2 ? 0 : u[0] < 0xe0 ? 2 : u[0] < 0xf0 ? 3 : 4;
-    if (length == 0 || u[0] > 0xf4)
-        return 0;
-    uint32_t code = length == 1 ? u[0] : u[0] & (0x7fu >> length);
-    for (unsigned i = 1; i < length; i++) {
-        if ((u[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (u[i] & 0x3f);
-    }
-    if (length > 1 && (code < least[length] || code > 0x10ffff || (code & ~0x7ffu) == 0xd800))
-        return 0;
-    *ret_code = code;
-    return length;
-}
 
 /* Characters that move the cursor, reorder what follows or may not stand in XML. */
 static bool is_hostile(uint32_t c)
@@ -59,7 +40,7 @@ void rl_text_clean(char *dst, size_t n, const char *src, bool unicode)
     size_t used = 0;
     for (const char *s = src ? src : ""; *s;) {
         uint32_t code = 0;
-        unsigned length = decode(s, &code);
+        unsigned length = rl_utf8_decode(s, &code);
         char plain[5] = {0};
         const char *out = plain;
         if (length == 0 || is_hostile(code))
@@ -105,6 +86,11 @@ void rl_row_name(const struct rl_report *report, const struct rl_row *row, char 
     enum { ROOM = 32 };
     rl_text_clean(dst, RL_TEXT_LEN - ROOM, row->kernel->name, unicode);
     size_t used = strlen(dst);
+    if (strspn(dst, " ") == used) { /* nobody would see that it has a name */
+        char blank[RL_TEXT_LEN - ROOM];
+        memcpy(blank, dst, used + 1);
+        used = (size_t)snprintf(dst, RL_TEXT_LEN, "\"%s\"", blank);
+    }
     /* One program of several has a module. */
     if (row->kernel->kind == RL_KIND_PROGRAM && (row->kernel->module || has_namesake(report, row)))
         used += (size_t)snprintf(dst + used, RL_TEXT_LEN - used, " (program)");
@@ -127,7 +113,7 @@ static unsigned columns_of(uint32_t c)
 unsigned rl_text_next(const char *text, unsigned *ret_columns)
 {
     uint32_t code = '?';
-    unsigned length = decode(text, &code);
+    unsigned length = rl_utf8_decode(text, &code);
     *ret_columns = columns_of(code);
     return length ? length : 1;
 }

@@ -1,7 +1,7 @@
 #include "sample/regions.h"
 #include "base/array.h"
 #include "base/error.h"
-#include "region/wire.h"
+#include "region/name.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,8 @@ static enum rl_status refuse(const struct region_head *head, struct rl_samples *
 
 static char *copy_name(const struct region_entry *entry)
 {
-    return strndup(entry->name, sizeof entry->name);
+    size_t n = strnlen(entry->name, sizeof entry->name - 1);
+    return strndup(entry->name, region_name_bytes(entry->name, n));
 }
 
 static enum rl_status add_walls(const struct region_file *file, uint32_t n, uint32_t process,

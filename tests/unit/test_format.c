@@ -73,6 +73,34 @@ static void a_profile_survives_the_round_trip_with_exact_counts(void **state)
     rl_profile_release(&back);
 }
 
+/* Programs, regions and files may have names of any bytes, a record is UTF-8. */
+static void names_of_any_bytes_are_written_and_stay_apart(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"", "bad\xff", "bad\xfe", "caf\xe9", "\xed\xa0\x80"};
+    static const char *const read[] = {"", "bad\\xff", "bad\\xfe", "caf\\xe9", "\\xed\\xa0\\x80"};
+    struct rl_profile p = sample_profile(), back;
+    struct rl_error err = {0};
+    struct rl_kernel *k;
+    char *text;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_int_equal(rl_profile_add(&p, RL_KIND_REGION, names[i], &k, &err), RL_OK);
+        assert_int_equal(rl_missing_add(&k->missing, "flop", names[i], &err), RL_OK);
+        assert_int_equal(rl_profile_note(&p, &err, "region %s", names[i]), RL_OK);
+    }
+    assert_int_equal(rl_profile_print(&p, &text, &err), RL_OK);
+    if (rl_profile_parse(text, strlen(text), "mem", &back, &err) != RL_OK)
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_string_equal(back.kernel[1 + i].name, read[i]);
+        assert_string_equal(back.kernel[1 + i].missing.item[0].why, read[i]);
+        assert_string_equal(back.note[1 + i] + strlen("region "), read[i]);
+    }
+    free(text);
+    rl_profile_release(&p);
+    rl_profile_release(&back);
+}
+
 static void keys_of_a_later_version_are_kept(void **state)
 {
     (void)state;
@@ -209,6 +237,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_machine_survives_the_round_trip),
         cmocka_unit_test(a_profile_survives_the_round_trip_with_exact_counts),
+        cmocka_unit_test(names_of_any_bytes_are_written_and_stay_apart),
         cmocka_unit_test(keys_of_a_later_version_are_kept),
         cmocka_unit_test(every_broken_record_is_refused_by_file_and_key),
         cmocka_unit_test(every_cut_of_a_record_is_refused_without_a_crash),

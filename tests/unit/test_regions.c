@@ -144,6 +144,21 @@ static void markers_of_other_tools_are_timed_and_passed_on(void **state)
     rl_samples_release(&s);
 }
 
+/* 31 characters of three bytes fit into 95 bytes; both names that begin so are one. */
+static void names_are_cut_between_characters(void **state)
+{
+    (void)state;
+    char cut[3 * 31 + 1] = "";
+    for (int i = 0; i < 31; i++)
+        strcat(cut, "\xe6\xbc\xa2");
+    struct rl_samples s = run(PROGRAMS "odd_names", NULL);
+    assert_int_equal(sum_of(&s, cut).calls, 2);
+    assert_int_equal(sum_of(&s, "").calls, 1);
+    assert_int_equal(sum_of(&s, "cut\xe6").calls, 1); /* too short to have been cut */
+    assert_int_equal(s.n_region, 10);
+    rl_samples_release(&s);
+}
+
 static void a_file_of_anything_is_survived(void **state)
 {
     (void)state;
@@ -188,6 +203,7 @@ int main(void)
         cmocka_unit_test(threads_at_once_take_wall_time_once),
         cmocka_unit_test(a_forked_child_has_its_own),
         cmocka_unit_test(markers_of_other_tools_are_timed_and_passed_on),
+        cmocka_unit_test(names_are_cut_between_characters),
         cmocka_unit_test(a_file_of_anything_is_survived),
         cmocka_unit_test(a_file_of_another_version_is_refused_by_name),
     };

@@ -6,11 +6,11 @@
 #include "count/engine/result.h"
 #include "count/engine/trace_format.h"
 #include "region/mark.h"
+#include "region/name.h"
 
 enum {
     DEPTH_MAX = 128,
     REGIONS_MAX = 4096, /* beyond, work counts in the region around */
-    NAME_BYTES = 96,
     OUTSIDE = 0,
 };
 
@@ -184,14 +184,14 @@ static void end(struct rle_thread *thread, const char *name)
 }
 
 /* Copy a name, cut to what tells regions apart. Byte by byte: what follows it may be unmapped. */
-static bool read_name(const char *name, char buffer[NAME_BYTES])
+static bool read_name(const char *name, char buffer[REGION_NAME_LEN])
 {
     unsigned n = 0;
     do {
         if (rle_copy_guarded(&buffer[n], name + n, 1))
             return false;
-    } while (buffer[n] && ++n < NAME_BYTES - 1);
-    buffer[n] = '\0';
+    } while (buffer[n] && ++n < REGION_NAME_LEN - 1);
+    buffer[region_name_bytes(buffer, n)] = '\0';
     return true;
 }
 
@@ -206,7 +206,7 @@ static bool watch_all(void)
 
 void rle_region_event(struct rle_thread *thread, uint32_t mark, const char *name)
 {
-    char text[NAME_BYTES];
+    char text[REGION_NAME_LEN];
     bool named = mark != REGION_MARK_END_INNERMOST;
     if (rle_engine.options.mode == RLE_MODE_TRANSLATE || (named && !read_name(name, text)))
         return;

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "region/name.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -181,9 +182,10 @@ static enum rl_status add_slot(const struct adding *a, const struct region_file 
                                const struct region_slot *slot, const struct region_count *count,
                                struct rl_pmu_regions *regions)
 {
-    char name[REGION_NAME_LEN + 1] = "";
+    char name[REGION_NAME_LEN] = "";
     struct rl_pmu_region *region = NULL;
-    memcpy(name, times->entry[slot->entry].name, REGION_NAME_LEN);
+    memcpy(name, times->entry[slot->entry].name, REGION_NAME_LEN - 1);
+    name[region_name_bytes(name, strlen(name))] = 0;
     RL_TRY(need_region(a, name, regions, &region));
     if (a->file->scope == REGION_SCOPE_PROCESS && slot->tid != times->head.pid) {
         region->is_by_others = true;
