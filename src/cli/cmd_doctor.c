@@ -266,7 +266,9 @@ static void check_record(const struct patient *p, struct finding *f)
 static void print_finding(const char *name, const struct finding *f)
 {
     static const char *const marks[] = {[GOOD] = "ok  ", [ABSENT] = "-   ", [POOR] = "!   "};
-    printf("%s%-17s %s\n", marks[f->state], name, f->text);
+    char head[64];
+    int used = snprintf(head, sizeof head, "%s%-17s ", marks[f->state], name);
+    rl_put_wrapped(stdout, head, (unsigned)used, f->text);
     if (f->enable[0])
         printf("    %-17s   enable: %s\n", "", f->enable);
 }

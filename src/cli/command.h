@@ -10,6 +10,7 @@
 #include <roofline/error.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /** Exit codes of the program (design: 125 stands for our own failure in `record` and `run`). */
 enum rl_exit {
@@ -37,6 +38,14 @@ extern const struct rl_command *const rl_commands[];
 extern const size_t rl_n_commands;
 
 const struct rl_command *rl_command_find(const char *name);
+
+/**
+ * Print a line, on a terminal broken at blanks to its width; elsewhere scripts find it in one
+ * piece.
+ * @param head    printed first, as it is.
+ * @param indent  columns before further lines.
+ */
+void rl_put_wrapped(FILE *out, const char *head, unsigned indent, const char *text);
 
 /** Print "roofline: <text>" to stderr and return the exit code that belongs to err->status. */
 int rl_report_error(const struct rl_error *err);

@@ -1,6 +1,8 @@
 /* What only a program may hold: its streams, its environment, its signals. */
 #include "cli/command.h"
 
+#include "render/text.h"
+
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,6 +24,52 @@ bool rl_is_quiet(void)
     return is_quiet;
 }
 
+static unsigned columns_of(FILE *out)
+{
+    struct winsize size;
+    bool is_terminal = ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col;
+    return is_terminal ? size.ws_col : 0;
+}
+
+void rl_put_wrapped(FILE *out, const char *head, unsigned indent, const char *text)
+{
+    unsigned columns = columns_of(out);
+    size_t size = strlen(text) * 3 + 1; /* a bad byte becomes three */
+    char *clean = columns ? malloc(size) : NULL;
+    unsigned used = rl_text_columns(head);
+    if (!clean) {
+        fprintf(out, "%s%s\n", head, text);
+        return;
+    }
+    rl_text_clean(clean, size, text, true);
+    fputs(head, out);
+    bool is_first = true;
+    for (char *save = NULL, *word = strtok_r(clean, " ", &save); word;
+         word = strtok_r(NULL, " ", &save)) {
+        unsigned width = rl_text_columns(word);
+        bool fits = is_first || used + 1 + width <= columns;
+        if (!fits)
+            fprintf(out, "\n%*s", (int)indent, "");
+        fprintf(out, "%s%s", fits && !is_first ? " " : "", word);
+        used = (fits ? used + !is_first : indent) + width;
+        is_first = false;
+    }
+    fputc('\n', out);
+    free(clean);
+}
+
+static void tell(const char *head, const char *fmt, va_list args)
+    __attribute__((format(printf, 2, 0)));
+
+static void tell(const char *head, const char *fmt, va_list args)
+{
+    char *text = NULL;
+    if (vasprintf(&text, fmt, args) < 0)
+        return;
+    rl_put_wrapped(stderr, head, 4, text);
+    free(text);
+}
+
 int rl_report_error(const struct rl_error *err)
 {
     static const int exit_of[] = {
@@ -30,7 +78,7 @@ int rl_report_error(const struct rl_error *err)
         [-RL_ESYS] = RL_EXIT_FAILED,         [-RL_ENOMEM] = RL_EXIT_FAILED,
         [-RL_ECANCEL] = RL_EXIT_INTERRUPTED,
     };
-    fprintf(stderr, "roofline: %s\n", err->text[0] ? err->text : "no memory");
+    rl_put_wrapped(stderr, "roofline: ", 4, err->text[0] ? err->text : "no memory");
     return exit_of[-err->status];
 }
 
@@ -40,9 +88,7 @@ void rl_warn(const char *fmt, ...)
         return;
     va_list args;
     va_start(args, fmt);
-    fputs("roofline: warning: ", stderr);
-    vfprintf(stderr, fmt, args);
-    fputc('\n', stderr);
+    tell("roofline: warning: ", fmt, args);
     va_end(args);
 }
 
@@ -52,8 +98,7 @@ void rl_say(const char *fmt, ...)
         return;
     va_list args;
     va_start(args, fmt);
-    vfprintf(stderr, fmt, args);
-    fputc('\n', stderr);
+    tell("", fmt, args);
     va_end(args);
 }
 

@@ -254,15 +254,29 @@ static void add_roof(char text[RL_TEXT_LEN], const char *name, const struct show
              roof->contended ? "≥ " : "", quantity);
 }
 
+static void put_heading(const struct page *page, const char *text)
+{
+    char clean[RL_TEXT_LEN];
+    rl_text_clean(clean, sizeof clean, text, page->unicode);
+    if (rl_text_columns(clean) > page->width) {
+        rl_page_wrap(page, 0, 4, text);
+        return;
+    }
+    rl_page_bold(page, true);
+    fputs(clean, page->out);
+    rl_page_bold(page, false);
+    fputc('\n', page->out);
+}
+
 static void put_head(const struct sheet *s)
 {
     const struct rl_machine *m = s->page.report->machine;
     unsigned threads = s->page.report->threads ? s->page.report->threads : 1;
-    rl_page_bold(&s->page, true);
-    rl_page_put(&s->page, m->name && *m->name ? m->name : "this machine");
-    rl_page_bold(&s->page, false);
-    fprintf(s->page.out, ", %u thread%s\n", threads, threads == 1 ? "" : "s");
     char text[RL_TEXT_LEN] = "";
+    snprintf(text, sizeof text, "%.*s, %u thread%s", RL_TEXT_LEN / 2,
+             m->name && *m->name ? m->name : "this machine", threads, threads == 1 ? "" : "s");
+    put_heading(&s->page, text);
+    *text = 0;
     for (int p = 0; p < RL_INT8; p++) {
         double scale = 1;
         const struct rl_compute_ceiling *c =

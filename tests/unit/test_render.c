@@ -553,6 +553,40 @@ static void loops_are_told_from_functions_and_counted_once(void **state)
     fixture_release(&f);
 }
 
+static void a_blank_name_is_seen_to_be_one(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    fixture_machine(&f);
+    fixture_kernel(&f, "", 1e9, (double[]){4e9, 3e9, 2e9, 1e9}, 0.05);
+    fixture_kernel(&f, "\t", 1e9, (double[]){4e9, 3e9, 2e9, 1e9}, 0.05);
+    fixture_place(&f);
+    char *text = render("table", &f.report, NULL, NULL);
+    assert_non_null(strstr(text, "\n1 \"\" "));
+    assert_non_null(strstr(text, "\n2 \" \" "));
+    free(text);
+    text = render("json", &f.report, NULL, NULL);
+    assert_non_null(strstr(text, "\"name\": \"\""));
+    free(text);
+    fixture_release(&f);
+}
+
+static void a_long_name_of_a_machine_is_wrapped(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_everyday(&f);
+    rl_string_set(&f.machine.name,
+                  "Some Processor of a Maker who Likes Long Names (R) Edition 2026, two sockets of "
+                  "64 cores each, in a virtual machine",
+                  NULL);
+    struct rl_render_options options = {.width = 80, .unicode = true};
+    char *text = render("table", &f.report, &options, NULL);
+    check_lines(text, 80, false);
+    free(text);
+    fixture_release(&f);
+}
+
 static void rows_of_different_thread_counts_are_told_apart(void **state)
 {
     (void)state;
@@ -647,6 +681,8 @@ int main(void)
         cmocka_unit_test(advice_that_differs_in_numbers_is_told_once),
         cmocka_unit_test(kernels_without_verdict_are_named_together),
         cmocka_unit_test(loops_are_told_from_functions_and_counted_once),
+        cmocka_unit_test(a_blank_name_is_seen_to_be_one),
+        cmocka_unit_test(a_long_name_of_a_machine_is_wrapped),
         cmocka_unit_test(rows_of_different_thread_counts_are_told_apart),
         cmocka_unit_test(table_of_thousands_counts_the_rest),
         cmocka_unit_test(numbers_have_three_digits),
