@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_ROUNDS = 3, N_DIRECTIONS = 24, COVERS_MARKER = 400 };
+enum { N_ROUNDS = 3, N_DIRECTIONS = 24, COVERS_MARKER = 400, LIES_ON_ROOF = 200 };
 
 static const double pad = 1.5; /* least distance between texts, canvas units of pictures */
 
@@ -79,8 +79,9 @@ static double roof_cost(const struct builder *b, const struct roof *roof, const 
         cost += rl_obb_overlap(&wide, &b->marker[i]) ? COVERS_MARKER : 0;
     for (unsigned i = 0; i < b->n_roof; i++) {
         const struct roof *other = &b->roof[i];
+        bool is_parallel = other->diagonal == (box->angle != 0); /* struck through, not crossed */
         if (other != roof && other->drawn && rl_obb_crosses(&wide, &other->line))
-            cost += 60;
+            cost += is_parallel ? LIES_ON_ROOF : 60;
     }
     for (size_t i = 0; i < b->n_segment; i++)
         cost += rl_obb_crosses(&wide, &b->segment[i]) ? 25 : 0;
@@ -172,7 +173,7 @@ static bool find_roof_place(const struct builder *b, struct roof *roof, const st
             }
         }
     }
-    if (best >= COVERS_MARKER && !b->canvas->cells)
+    if (best >= LIES_ON_ROOF && !b->canvas->cells)
         best = find_aside(b, roof, e, best);
     return isfinite(best);
 }

@@ -192,6 +192,23 @@ static void check_labels(const struct rl_scene *scene)
     }
 }
 
+/* Names of level roofs beside their line, and through no other one. */
+static void check_roof_names(const struct rl_scene *scene)
+{
+    for (size_t i = 0; i < scene->n_item; i++) {
+        const struct rl_item *t = &scene->item[i];
+        if (t->kind != RL_ITEM_TEXT || t->role != RL_ROLE_ROOF || t->angle != 0)
+            continue;
+        for (size_t j = 0; j < scene->n_item; j++) {
+            const struct rl_item *l = &scene->item[j];
+            if (l->kind == RL_ITEM_LINE && l->role == RL_ROLE_ROOF && l->y == l->y1 &&
+                fabs(l->y - t->y) < t->height / 2 && l->x < t->x + t->width / 2 &&
+                l->x1 > t->x - t->width / 2)
+                fail_msg("'%s' lies on a line", t->text);
+        }
+    }
+}
+
 static void check_all_shapes(const struct fixture *f)
 {
     for (int i = 0; i < N_SHAPES; i++) {
@@ -349,6 +366,37 @@ static void many_close_roofs_keep_their_labels_apart(void **state)
     fixture_place(&f);
     check_all_shapes(&f);
     fixture_release(&f);
+}
+
+/* Whatever lies between them, and whatever points crowd below. */
+static void names_of_close_roofs_lie_on_no_other_roof(void **state)
+{
+    (void)state;
+    for (int step = 0; step < 40; step++) {
+        for (size_t n = 0; n <= 20; n += 20) {
+            struct fixture f = {0};
+            struct dice d = {(uint64_t)step + 1};
+            double more = 1.02 + 0.025 * step;
+            fixture_memory(&f, "L1", 554e9);
+            fixture_memory(&f, "DRAM", 37e9);
+            fixture_compute(&f, RL_FP64, "fma", "avx2", 98e9, "FLOP/s", true);
+            fixture_compute(&f, RL_FP32, "fma", "avx2", 196e9, "FLOP/s", true);
+            fixture_compute(&f, RL_FP64, "fma+add", "avx2", 98e9 * more, "FLOP/s", false);
+            fixture_compute(&f, RL_FP64, "add", "avx2", 49e9, "FLOP/s", false);
+            fixture_compute(&f, RL_FP64, "fma", "scalar", 24e9, "FLOP/s", false);
+            for (size_t i = 0; i < n; i++)
+                add_random(&f, &d, i);
+            fixture_place(&f);
+            for (int i = 0; i < N_SHAPES; i++) {
+                struct rl_scene scene;
+                assert_int_equal(build(&f.report, &shapes[i], &scene, NULL), RL_OK);
+                if (!shapes[i].cells)
+                    check_roof_names(&scene);
+                rl_scene_release(&scene);
+            }
+            fixture_release(&f);
+        }
+    }
 }
 
 static void every_roof_label_carries_value_and_unit(void **state)
@@ -543,6 +591,7 @@ int main(void)
         cmocka_unit_test(extreme_values_stay_in_frame),
         cmocka_unit_test(one_roof_is_enough),
         cmocka_unit_test(many_close_roofs_keep_their_labels_apart),
+        cmocka_unit_test(names_of_close_roofs_lie_on_no_other_roof),
         cmocka_unit_test(every_roof_label_carries_value_and_unit),
         cmocka_unit_test(contended_and_specified_roofs_say_so),
         cmocka_unit_test(kernels_without_a_point_are_counted_below),
