@@ -32,8 +32,8 @@ static void *map(const struct rl_channel *c, uint64_t offset, uint64_t bytes, in
     return at == MAP_FAILED ? NULL : at;
 }
 
-enum rl_status rl_channel_new(bool full, uint32_t n_apart, uint64_t classes, uint32_t centre,
-                              const struct rl_channel_events *events,
+enum rl_status rl_channel_new(bool full, uint32_t n_apart, uint32_t n_ways, uint64_t classes,
+                              uint32_t centre, const struct rl_channel_events *events,
                               struct rl_channel **ret_channel, struct rl_error *err)
 {
     struct rl_channel *c = calloc(1, sizeof *c);
@@ -58,6 +58,7 @@ enum rl_status rl_channel_new(bool full, uint32_t n_apart, uint64_t classes, uin
     c->header->bytes = rle_trace_file_bytes();
     c->header->full = full;
     c->header->n_apart = n_apart;
+    c->header->n_ways = n_ways;
     c->header->classes = classes;
     c->header->centre = centre;
     __atomic_store_n(&c->header->magic, RLE_TRACE_MAGIC, __ATOMIC_RELEASE);

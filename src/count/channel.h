@@ -56,13 +56,14 @@ struct rl_channel_events {
  * @param n_apart  lines whose numbers differ modulo this never meet in a set: a power of two, at
  *                 most RLE_TRACE_CLASSES. Of those that do not differ, accesses that repeat the one
  *                 touched last are left out.
+ * @param n_ways   of a set of the first level.
  * @param classes  what new threads record, as rle_trace_want.
  * @param centre   a class that is wanted for long: alone, or with such as are a power of two of
  *                 lines away, it is the cheapest to ask for. Below RLE_TRACE_CLASSES.
  * @return RL_OK; RL_ESYS where shared memory cannot be had.
  */
-enum rl_status rl_channel_new(bool full, uint32_t n_apart, uint64_t classes, uint32_t centre,
-                              const struct rl_channel_events *events,
+enum rl_status rl_channel_new(bool full, uint32_t n_apart, uint32_t n_ways, uint64_t classes,
+                              uint32_t centre, const struct rl_channel_events *events,
                               struct rl_channel **ret_channel, struct rl_error *err);
 
 /** Tell writers that nobody reads any more; from now on scans treat all of them as gone, after what

@@ -523,8 +523,9 @@ static enum rl_status init(struct rl_simulation *t, struct rl_error *err)
     if (t->options.n_workers == 1)
         RL_TRY(rl_sampling_attach(&t->sampling, t->worker[0].cache, 0, err));
     const struct rl_channel_events events = {begin_thread, end_thread, keep_accounts, t};
-    return rl_channel_new(t->sampling.full, t->sampling.classes, rl_sampling_wanted(&t->sampling),
-                          t->sampling.fixed[0], &events, &t->channel, err);
+    return rl_channel_new(t->sampling.full, t->sampling.classes, t->options.geometry.level[0].ways,
+                          rl_sampling_wanted(&t->sampling), t->sampling.fixed[0], &events,
+                          &t->channel, err);
 }
 
 enum rl_status rl_traffic_new(const struct rl_traffic_options *options,

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The traffic model end to end.
 #   [TRAFFIC_OPTIONS=OPTION…] traffic.sh CASE ENGINE TOOL PROGRAMS
-# CASE: forms | repeats | across | analytic | regions | cachegrind | sampled | foreign | same | commands. PROGRAMS: folder of the engine-* programs.
+# CASE: forms | repeats | across | steps | analytic | regions | cachegrind | sampled | foreign | same | commands. PROGRAMS: folder of the engine-* programs.
 set -u
 case=$1 engine=$2 tool=$3 programs=$4
 work=$(mktemp -d /dev/shm/rl-traffic.XXXXXX 2>/dev/null || mktemp -d) || exit 2
@@ -82,6 +82,29 @@ across() {
     done
     awk '$1 == "records" { exit !($2 < 200000) }' "$work/o" || # of a million accesses
         complain "across: $(grep '^records' "$work/o")"
+}
+
+# Loops that are only asked when they come to another wanted line: the same lines as in full mode,
+# whatever the ways; where a loop touches more lines than a set has ways, each time round.
+steps() {
+    for levels in 64x8,1024x8,32768x16 64x4,256x8,4096x16; do
+        traffic "$work/full" full levels=$levels object=/engine-steps -- "$programs/engine-steps"
+        traffic "$work/part" exact=1000000000 levels=$levels object=/engine-steps -- "$programs/engine-steps"
+        awk '
+            FILENAME == ARGV[1] { if ($1 == "steps") wanted[$2] = 1; next }
+            $1 != "moved" || !($2 in wanted) { next }
+            FILENAME == ARGV[2] { for (i = 3; i <= 8; i++) truth[$2, i] = $i; next }
+            {
+                for (i = 3; i <= 8; i++) {
+                    off = $i - truth[$2, i]
+                    if (off < 0) off = -off
+                    if (off > 8 + 0.003 * truth[$2, i]) { printf "%s: %s, expected %d in column %d\n", $2, $0, truth[$2, i], i; bad = 1 }
+                }
+                n_seen++
+            }
+            END { exit bad || n_seen < 16 }
+        ' "$work/err" "$work/full" "$work/part" || complain "steps ($levels)"
+    done
 }
 
 analytic() { # N = 8e6 doubles, R rounds: 24 N R bytes in, 8 N R out, at every level

@@ -286,6 +286,11 @@ uint32_t rle_trace_apart(void)
     return n > 0 && n <= RLE_TRACE_CLASSES && (n & (n - 1)) == 0 ? n : 1;
 }
 
+uint32_t rle_trace_ways(void)
+{
+    return trace.header->n_ways;
+}
+
 bool rle_trace_mask_in_code(enum rle_trace_form form, unsigned reach, uint32_t *ret_mask)
 {
     *ret_mask = trace.mask[form][reach];
@@ -483,6 +488,7 @@ static void callout(void *area)
 const struct rle_instrument rle_instrument_sampled = {
     .name = "traffic",
     .plan = rle_trace_plan_sampled,
+    .enter = rle_trace_enter_sampled,
     .before = rle_trace_before_sampled,
     .thread_begin = begin_slot,
     .thread_end = thread_end,

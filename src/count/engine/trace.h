@@ -1,7 +1,7 @@
 /* Tracing memory accesses for the traffic model: the two instrumentation tables, and what their
  * chapters share. trace_plan.c decides which accesses share a record and where it is written,
- * trace_emit.c writes the code, trace_filter.c and trace_full.c the tests in it, trace.c does what
- * happens outside translated code.
+ * trace_steps.c which ones walk along lines, trace_emit.c writes the code, trace_filter.c and
+ * trace_full.c the tests in it, trace.c does what happens outside translated code.
  *
  * In RLE_MODE_TRAFFIC an access costs a test whether its line is wanted; in RLE_MODE_FULL one
  * whether it can change anything in a cache, and records are in program order. The format is
@@ -54,6 +54,9 @@ bool rle_trace_mask_in_code(enum rle_trace_form form, unsigned reach, uint32_t *
 /** The mask written at `at` is to be changed whenever it changes. */
 void rle_trace_keep_place(enum rle_trace_form form, unsigned reach, uint8_t *at);
 
+/** Ways of a set of the first level. */
+uint32_t rle_trace_ways(void);
+
 /** What emitted code asks of the engine: staged[0], the site being staged[1]. */
 enum rle_trace_request {
     RLE_TRACE_ROOM,    /**< the cursor has reached the limit, or masks are stale */
@@ -76,6 +79,7 @@ struct rle_trace_gather {
 struct rle_emit;
 
 unsigned rle_trace_plan_sampled(const struct rle_superblock *sb);
+void rle_trace_enter_sampled(struct rle_emit *e, const struct rle_superblock *sb);
 void rle_trace_before_sampled(struct rle_emit *e, const struct rle_superblock *sb, unsigned i);
 unsigned rle_trace_plan_full(const struct rle_superblock *sb);
 void rle_trace_before_full(struct rle_emit *e, const struct rle_superblock *sb, unsigned i);
@@ -89,7 +93,8 @@ enum {
 
 /** Accesses that share one record. */
 struct rle_trace_cluster {
-    int64_t low; /**< displacement of its lowest byte; the address itself if there is no base */
+    int64_t low;     /**< displacement of its lowest byte; the address itself if there is no base */
+    int64_t at_head; /**< the same with the registers as they are at the loop's head, if `steps` */
     uint32_t site;
     uint16_t at;           /**< written in front of this instruction */
     uint16_t width;        /**< bytes from the lowest to behind the highest */
@@ -98,6 +103,8 @@ struct rle_trace_cluster {
     uint8_t base;          /**< RLE_REG_NONE: none */
     uint8_t index;         /**< RLE_REG_NONE: none */
     uint8_t scale;
+    bool steps;                /**< moves upwards along lines, time after time round a loop … */
+    uint8_t step_shift;        /**< … by at most 1 << this bytes */
     bool thread_local_segment; /**< relative to the fs base */
     bool joined;               /**< of several accesses */
     bool writes;               /**< some access of it stores */
@@ -113,5 +120,17 @@ struct rle_trace_plan {
 /** Decide for a superblock whose blocks have records. */
 void rle_trace_plan_clusters(const struct rle_superblock *sb, bool in_order,
                              struct rle_trace_plan *plan);
+
+/* ---- trace_steps.c for trace_emit.c ---- */
+
+/**
+ * Find the clusters of a loop that walk along lines: they are not asked for each time round, but
+ * when one of them has reached a wanted line.
+ *
+ * @param ways  lines that the loop may touch at a time.
+ * @return whether there are any.
+ */
+bool rle_trace_find_steps(const struct rle_superblock *sb, unsigned ways,
+                          struct rle_trace_plan *plan);
 
 #endif

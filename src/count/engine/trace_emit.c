@@ -17,8 +17,9 @@ enum { FULL_REGISTERS = 2 }; /* that a test of full mode works with */
 
 static struct {
     struct rle_trace_plan plan;
-    unsigned next; /* cluster of the plan */
-    int has_bmi2;  /* 0 unknown, 1 yes, -1 no */
+    unsigned next;    /* cluster of the plan */
+    bool counts_down; /* some cluster steps, and a register is there to count with */
+    int has_bmi2;     /* 0 unknown, 1 yes, -1 no */
 } emission;
 
 static bool has_bmi2(void)
@@ -111,6 +112,12 @@ void rle_trace_stage(struct rle_emit *e, enum rle_trace_request request, uint64_
     rle_emit_store_tb_imm32(e, AREA(staged[1]) + WORD, (uint32_t)(argument >> 32));
 }
 
+/* Not one of those that are counted down for. */
+static bool is_asked_here(const struct rle_trace_cluster *c)
+{
+    return c->site && !(emission.counts_down && c->steps);
+}
+
 /* The clusters that belong in front of instruction i, and the registers they need. */
 static unsigned clusters_at(unsigned i, uint16_t *ret_registers)
 {
@@ -133,9 +140,19 @@ static void begin_superblock(const struct rle_superblock *sb, bool in_order)
 unsigned rle_trace_plan_sampled(const struct rle_superblock *sb)
 {
     begin_superblock(sb, false);
+    emission.counts_down = false;
     if (!sb->loops || emission.plan.n == 0)
         return 0; /* entering and leaving would cost more than spilling a scratch register */
-    return 1;
+    if (rle_trace_flags_dead(sb, 0))
+        emission.counts_down = rle_trace_find_steps(sb, rle_trace_ways(), &emission.plan);
+    return emission.counts_down ? 2 : 1;
+}
+
+void rle_trace_enter_sampled(struct rle_emit *e, const struct rle_superblock *sb)
+{
+    emission.counts_down &= sb->n_resident > 0;
+    if (emission.counts_down)
+        rle_trace_emit_arrival(e, sb, &emission.plan);
 }
 
 static void emit_clusters_sampled(struct rle_emit *e, const struct rle_superblock *sb, unsigned i)
@@ -144,12 +161,14 @@ static void emit_clusters_sampled(struct rle_emit *e, const struct rle_superbloc
     unsigned end = clusters_at(i, &registers);
     if (end == emission.next)
         return;
-    unsigned t = sb->n_resident ? sb->resident[0]
-                                : rle_scratch_take(e, sb, i, registers | rle_trace_bit(RLE_RCX));
+    unsigned used = emission.counts_down ? 1 : 0;
+    unsigned t = sb->n_resident > used
+                     ? sb->resident[used]
+                     : rle_scratch_take(e, sb, i, registers | rle_trace_bit(RLE_RCX));
     if (!rle_trace_flags_dead(sb, i) && !has_bmi2())
         rle_flags_take(e, sb, i);
     for (; emission.next < end; emission.next++)
-        if (emission.plan.cluster[emission.next].site)
+        if (is_asked_here(&emission.plan.cluster[emission.next]))
             rle_trace_emit_sampled(e, sb, i, &emission.plan.cluster[emission.next], t);
 }
 
@@ -157,6 +176,8 @@ void rle_trace_before_sampled(struct rle_emit *e, const struct rle_superblock *s
 {
     if (sb->fragment == UINT32_MAX)
         return;
+    if (i == 0 && emission.counts_down)
+        rle_trace_emit_countdown(e, sb);
     rle_trace_emit_calls(e, sb, i);
     emit_clusters_sampled(e, sb, i);
 }

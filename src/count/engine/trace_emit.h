@@ -46,6 +46,17 @@ static inline bool rle_trace_flags_dead(const struct rle_superblock *sb, unsigne
 void rle_trace_emit_sampled(struct rle_emit *e, const struct rle_superblock *sb, unsigned i,
                             const struct rle_trace_cluster *c, unsigned t);
 
+/** The same where flags are free to change, for an address that is not static, by the table. */
+void rle_trace_emit_looked_up(struct rle_emit *e, const struct rle_trace_cluster *c, unsigned t);
+
+/** In front of a loop: what is to be done when a cluster that `steps` has reached a wanted line.
+ * The loop's first resident register is how many times round it is until then. */
+void rle_trace_emit_arrival(struct rle_emit *e, const struct rle_superblock *sb,
+                            const struct rle_trace_plan *plan);
+
+/** At the loop's head: has one? */
+void rle_trace_emit_countdown(struct rle_emit *e, const struct rle_superblock *sb);
+
 /** The same for full mode, where every line is wanted: t and s are scratch registers, none of the
  * cluster's, and flags are free to change. */
 void rle_trace_emit_full(struct rle_emit *e, const struct rle_trace_cluster *c, unsigned t,

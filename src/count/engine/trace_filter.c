@@ -392,6 +392,16 @@ static void emit_test_without_flags(struct rle_emit *e, const struct rle_trace_c
     emit_record(e, c, t, true, false, back);
 }
 
+void rle_trace_emit_looked_up(struct rle_emit *e, const struct rle_trace_cluster *c, unsigned t)
+{
+    emit_look_up(e, c, t);
+    rle_fixup wanted = rle_emit_jcc(e, RLE_CC_NE);
+    uint64_t back = rle_emit_address(e);
+    begin_cold(e, wanted);
+    emit_stale_test(e);
+    emit_record(e, c, t, false, true, back);
+}
+
 void rle_trace_emit_sampled(struct rle_emit *e, const struct rle_superblock *sb, unsigned i,
                             const struct rle_trace_cluster *c, unsigned t)
 {

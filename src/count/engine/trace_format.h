@@ -28,7 +28,7 @@
 
 /** To be raised with every change of this file that the other end must know of: of a structure, or
  * of who writes what. An engine refuses a reader of another version. */
-#define RLE_TRACE_MAGIC 0x33454341525452ull /* "RTRACE3" */
+#define RLE_TRACE_MAGIC 0x34454341525452ull /* "RTRACE4" */
 #define RLE_TRACE_PAGE  4096u
 
 /** Most processes at a time, sites in one, and threads at a time. */
@@ -111,6 +111,8 @@ struct rle_trace_header {
     uint32_t full;        /**< 1: every line is wanted and `wanted` is not looked at */
     uint32_t n_apart;     /**< lines whose numbers differ modulo this share no set at any level; a
                              power of two, at most RLE_TRACE_CLASSES */
+    uint32_t n_ways;      /**< of a set of the first level: accesses to so many lines in turn, at
+                             most, find them there again */
     uint32_t closed;      /**< 1: the reader has ended in order; nobody reads any more */
     uint64_t heartbeat;   /**< grows while the reader lives */
     uint64_t classes;     /**< what a new slot is to record: see rle_trace_want */
@@ -191,6 +193,9 @@ struct rle_trace_slot {
     uint32_t within[RLE_TRACE_REACHES];
     /* By width and by the grain of a page that holds the first byte: only if not 0. */
     uint8_t wanted[RLE_TRACE_WIDTHS][RLE_TRACE_GRAINS];
+    /* By line number modulo RLE_TRACE_CLASSES: bytes from the first of such a line to the last one
+     * in front of the next wanted line, at most so many lines on. */
+    uint16_t ahead[RLE_TRACE_CLASSES];
     /* Written by the engine, a ring. */
     struct rle_trace_change change[RLE_TRACE_CHANGES];
 };
@@ -468,10 +473,23 @@ static inline void rle_trace_set_masks(struct rle_trace_slot *slot, uint64_t cla
     }
 }
 
+static inline uint16_t rle_trace_bytes_ahead(unsigned lines)
+{
+    if (lines > RLE_TRACE_CLASSES)
+        lines = RLE_TRACE_CLASSES;
+    return (uint16_t)(lines * RLE_TRACE_LINE - 1);
+}
+
 static inline void rle_trace_set_wanted(struct rle_trace_slot *slot, uint64_t classes,
                                         uint32_t centre)
 {
     __atomic_store_n(&slot->classes, classes, __ATOMIC_RELAXED);
+    unsigned lines = 0;
+    for (unsigned i = 2 * RLE_TRACE_CLASSES; i-- > 0;) {
+        lines = classes >> (i + 1) % RLE_TRACE_CLASSES & 1 ? 1 : lines + 1;
+        if (i < RLE_TRACE_CLASSES)
+            __atomic_store_n(&slot->ahead[i], rle_trace_bytes_ahead(lines), __ATOMIC_RELAXED);
+    }
     rle_trace_set_masks(slot, classes, centre);
     for (unsigned w = 0; w < RLE_TRACE_WIDTHS; w++) {
         unsigned reach = (RLE_TRACE_WIDTH_LEAST << w) - 1;
