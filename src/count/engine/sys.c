@@ -12,10 +12,10 @@ enum { WORTH_STARTING = 192 };
 
 enum { OWN_FAILURE = 125, MESSAGE_MAX = 256, STDERR = 2 };
 
-/* Between what is mapped low (programs, heaps) and what the kernel places high (libraries, stacks).
- */
-#define FAR_BEGIN 0x280000000000ul
-#define FAR_BYTES (8ul << 40)
+/* Below what the kernel places high (libraries, stacks; a TiB of chance), and where the memory
+ * and thread sanitizers expect a program to have memory. */
+#define FAR_BEGIN 0x7E8000000000ul
+#define FAR_BYTES (384ul << 30)
 #define FAR_ALIGN (1ul << 20)
 
 /* The compiler may emit calls to these two for plain assignments. */
