@@ -217,7 +217,7 @@ static void default_action(const struct rle_thread *thread, int signal, struct r
         return;
     action.handler = RLE_SIG_DFL;
     set_kernel_action(signal, &action);
-    if (synchronous) { /* executes the faulting instruction again, natively, in its own state */
+    if (synchronous && signal != SIGTRAP) { /* executes the faulting instruction again, natively, in its own state */
         rle_registers_to(thread, uc);
         uc->greg[RLE_GREG_RIP] = thread->next_pc;
         uc->mask &= ~RLE_SIGNAL_BIT(signal);
@@ -308,7 +308,7 @@ static int deliver_now(struct rle_thread *thread, int signal, const uint8_t *inf
     bool synchronous = is_synchronous(signal, info);
     if (!has_handler(thread, signal)) {
         default_action(thread, signal, uc, synchronous);
-        if (synchronous)
+        if (synchronous) /* or the process is gone: behind a trap nothing would happen again */
             return GO_BACK;
         rle_sys4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&uc->mask, 0, RLE_SIGSET_BYTES);
         return CONTINUE;
@@ -451,8 +451,12 @@ static int in_own_code(struct rle_thread *thread, int signal, const uint8_t *inf
                        struct rle_ucontext *uc)
 {
     uint64_t pc = uc->greg[RLE_GREG_RIP];
-    if (is_synchronous(signal, info))
-        rle_die("fault in the engine", pc - (uint64_t)engine_start);
+    if (is_synchronous(signal, info)) {
+        if (!within(pc, rle_resume_begin, rle_resume_end))
+            rle_die("fault in the engine", pc - (uint64_t)engine_start);
+        /* The program jumps to an address that can be none, or traps after each instruction. */
+        return thread->stepping ? deliver_kept(thread, uc) : deliver_now(thread, signal, info, uc);
+    }
     if (thread->pending & RLE_PENDING_SIGNAL)
         return GO_BACK; /* cannot be: all others are blocked */
     keep(thread, signal, info, uc);
