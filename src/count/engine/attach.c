@@ -220,12 +220,26 @@ bool rle_is_kick(int signal, const uint8_t *info)
     return signal == SIGTRAP && word[1] == RLE_KICK_ERRNO && word[2] == SI_QUEUE;
 }
 
-uint64_t rle_kick_mask(const uint8_t *info)
+enum { KICK_VALUE_AT = 24 };
+
+/** Of a kick that comes from within the process, which cannot change another thread's mask. */
+#define NO_MASK (~0ul)
+
+uint64_t rle_kick_mask(const uint8_t *info, uint64_t current)
 {
-    enum { VALUE_AT = 24 };
     uint64_t mask;
-    rle_copy(&mask, info + VALUE_AT, sizeof(mask));
-    return mask;
+    rle_copy(&mask, info + KICK_VALUE_AT, sizeof(mask));
+    return mask == NO_MASK ? current : mask;
+}
+
+void rle_kick_make(uint8_t *ret_info)
+{
+    static const int32_t word[3] = {SIGTRAP, RLE_KICK_ERRNO, SI_QUEUE};
+    static const uint64_t mask = NO_MASK;
+    for (unsigned i = 0; i < RLE_SIGINFO_BYTES; i++)
+        ret_info[i] = 0;
+    rle_copy(ret_info, word, sizeof(word));
+    rle_copy(ret_info + KICK_VALUE_AT, &mask, sizeof(mask));
 }
 
 /* Every other thread waits here too, or in a system call of the program's. Under the lock. */

@@ -11,11 +11,14 @@
 
 extern struct rle_control rle_control;
 
-/** Is it a launcher's request to leave? */
+/** Is it a request to leave, a launcher's or our own? */
 bool rle_is_kick(int signal, const uint8_t *info);
 
-/** The mask that a kick brought. */
-uint64_t rle_kick_mask(const uint8_t *info);
+/** The mask that a kick brought, or `current` if it brought none. */
+uint64_t rle_kick_mask(const uint8_t *info, uint64_t current);
+
+/** A kick of our own; `ret_info` has RLE_SIGINFO_BYTES. */
+void rle_kick_make(uint8_t *ret_info);
 
 /**
  * Wait until the others can leave too. The caller has blocked all signals and none is pending.

@@ -21,10 +21,16 @@ void rle_go_uncounted(void)
     __atomic_store_n(&rle_control.detaching, 1, __ATOMIC_RELEASE);
 }
 
+/* Has everything been left for good? */
+static bool is_over(void)
+{
+    return rle_control.detaching && rle_control.state == RLE_PRESENCE_FIXED;
+}
+
 /* Under the lock. */
 static void detach(const char *why)
 {
-    if (rle_control.state == RLE_PRESENCE_FIXED && rle_control.detaching)
+    if (is_over())
         return;
     rle_go_uncounted();
     rle_result_uncounted(RLE_UNCOUNTED_DETACHED, why);
@@ -46,13 +52,27 @@ static const char *reason_against(uint64_t pc)
     return NULL;
 }
 
+/* Another thread of the program's may have to provide the page (userfaultfd), and the lock until
+ * then. */
+static void fetch_code(uint64_t pc)
+{
+    uint8_t first;
+    rle_unlock(&rle_engine.lock);
+    rle_copy_guarded(&first, (const void *)pc, sizeof(first));
+    rle_lock(&rle_engine.lock);
+}
+
 /* The live fragment for `pc`, translated if need be; NULL if there is no code, or if this is the
  * end of translation. Under the lock. */
 static struct rle_fragment *obtain(uint64_t pc, enum rle_via via)
 {
     struct rle_fragment *f = rle_fragment_find(pc);
-    if (f)
-        return f;
+    if (!f) {
+        fetch_code(pc);
+        f = rle_fragment_find(pc);
+    }
+    if (f || is_over())
+        return is_over() ? NULL : f;
     for (int tries = 0; tries < 2; tries++) {
         const char *reason = reason_against(pc);
         if (reason) {
@@ -94,7 +114,7 @@ static void go_on(struct rle_thread *thread, uint64_t pc, const struct rle_fragm
     rle_unlock(&rle_engine.lock);
     if (fragment)
         return;
-    if (rle_control.detaching && rle_control.state == RLE_PRESENCE_FIXED) {
+    if (is_over()) {
         rle_dispatch_next(thread);
     } else if (is_vsyscall(pc)) {
         emulate_vsyscall(thread);

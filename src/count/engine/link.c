@@ -271,6 +271,14 @@ void rle_fragment_kill(struct rle_fragment *fragment)
     forget(fragment);
 }
 
+void rle_fragments_kill_all(void)
+{
+    for (uint32_t i = 1; i < table.n_fragments && rle_links_have_room(); i++)
+        if (table.fragments[i].negated_pc &&
+            has_room_for_stub(rle_arena_of(table.fragments[i].entry)))
+            rle_fragment_kill(&table.fragments[i]);
+}
+
 static void invalidate_page(uint64_t page)
 {
     uint32_t *link = &table.by_page[page_hash(page)];

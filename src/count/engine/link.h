@@ -108,6 +108,9 @@ void rle_relink(const struct rle_stub *stub, const struct rle_fragment *fragment
 /** Give up a fragment. */
 void rle_fragment_kill(struct rle_fragment *fragment);
 
+/** All of them, as far as there is room. */
+void rle_fragments_kill_all(void);
+
 /** The same while no thread is in the cache: then it needs no room in most cases.
  * @return false if there is none. */
 bool rle_fragment_bury(struct rle_fragment *fragment);

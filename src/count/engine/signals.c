@@ -71,14 +71,16 @@ void rle_restore_signals(uint64_t mask)
 void rle_install_action(int signal, const struct rle_action *action)
 {
     bool handled = action->handler != RLE_SIG_DFL && action->handler != RLE_SIG_IGN;
+    /* What does not reach the program ends none of its system calls. */
+    uint64_t restart = handled ? 0 : RLE_SA_RESTART;
     if (!handled && !is_own(signal)) {
         set_kernel_action(signal, action);
         return;
     }
     uint64_t kept = RLE_SA_NOCLDSTOP | RLE_SA_NOCLDWAIT | RLE_SA_RESTART;
     struct rle_action ours = {.handler = (uint64_t)rle_signal_entry,
-                              .flags = (action->flags & kept) | RLE_SA_SIGINFO | RLE_SA_ONSTACK |
-                                       RLE_SA_RESTORER,
+                              .flags = (action->flags & kept) | restart | RLE_SA_SIGINFO |
+                                       RLE_SA_ONSTACK | RLE_SA_RESTORER,
                               .restorer = (uint64_t)rle_signal_entry, /* never used */
                               .mask = RLE_ALL_SIGNALS};
     set_kernel_action(signal, &ours);
@@ -217,7 +219,9 @@ static void default_action(const struct rle_thread *thread, int signal, struct r
         return;
     action.handler = RLE_SIG_DFL;
     set_kernel_action(signal, &action);
-    if (synchronous && signal != SIGTRAP) { /* executes the faulting instruction again, natively, in its own state */
+    if (synchronous &&
+        signal !=
+            SIGTRAP) { /* executes the faulting instruction again, natively, in its own state */
         rle_registers_to(thread, uc);
         uc->greg[RLE_GREG_RIP] = thread->next_pc;
         uc->mask &= ~RLE_SIGNAL_BIT(signal);
@@ -330,6 +334,18 @@ static int deliver_kept(struct rle_thread *thread, const struct rle_ucontext *uc
 /* ---- leaving ----------------------------------------------------------------------------------
  */
 
+/* Where the thread keeps its block, as it does when the engine is left for good, it leaves as one
+ * does that came to C by itself. */
+static int leave_by_dispatch(struct rle_thread *thread, const struct place *place,
+                             const struct rle_ucontext *uc)
+{
+    if (!place || thread->parked)
+        return GO_BACK;
+    leave_fragment(thread, place, uc);
+    rle_restore_signals(uc->mask);
+    return CONTINUE;
+}
+
 /* Leave the engine from here, by way of the kernel's frame, which holds the vector state. `place`
  * is where in the cache, NULL: nowhere, the registers are the program's already. */
 static int leave_by_frame(struct rle_thread *thread, const struct place *place,
@@ -337,6 +353,8 @@ static int leave_by_frame(struct rle_thread *thread, const struct place *place,
 {
     uc->mask = mask;
     uc->greg[RLE_GREG_FLAGS] &= ~RLE_TRAP_FLAG;
+    if (rle_control.state == RLE_PRESENCE_FIXED)
+        return leave_by_dispatch(thread, place, uc);
     if (!rle_park(thread))
         return GO_BACK;
     if (place) {
@@ -488,7 +506,7 @@ static int step_and_leave(struct rle_thread *thread, struct rle_ucontext *uc, ui
  * of the program's. */
 static int kicked(struct rle_thread *thread, const uint8_t *info, struct rle_ucontext *uc)
 {
-    uint64_t pc = uc->greg[RLE_GREG_RIP], mask = rle_kick_mask(info);
+    uint64_t pc = uc->greg[RLE_GREG_RIP], mask = rle_kick_mask(info, uc->mask);
     const struct rle_arena *arena = rle_arena_of(pc);
     struct place place;
     uc->mask = mask;

@@ -12,6 +12,7 @@
 #include "count/engine/corrections.h"
 #include "count/engine/dispatch.h"
 #include "count/engine/engine.h"
+#include "count/engine/evacuate.h"
 #include "count/engine/maps.h"
 #include "count/engine/signals.h"
 
@@ -32,25 +33,32 @@ static void mappings_changed(uint64_t address, uint64_t bytes)
     rle_invalidate(address, address + bytes);
 }
 
+/* Changes of mappings at [low, low + bytes) concern translated code: everybody leaves before. */
+static bool concerns_cache(const struct rle_thread *thread, uint64_t low, uint64_t bytes)
+{
+    if (low + bytes <= low || !rle_arenas_overlap(low, low + bytes))
+        return false;
+    rle_evacuate(thread, "the program maps memory where translated code lies");
+    return true;
+}
+
 /* munmap, mprotect, pkey_mprotect: (address, bytes, …). Invalidate first: another thread may map
  * something else there as soon as the kernel is done. */
 static long change_mapping(struct rle_thread *thread, long nr, long *args)
 {
-    (void)thread;
     uint64_t bytes = ((uint64_t)args[1] + RLE_PAGE - 1) & -RLE_PAGE;
+    if (concerns_cache(thread, (uint64_t)args[0], bytes))
+        return RLE_RESTART;
     mappings_changed((uint64_t)args[0], bytes);
     return rle_program_syscall(nr, args);
 }
 
 static long map(struct rle_thread *thread, long nr, long *args)
 {
-    (void)thread;
     uint64_t low = (uint64_t)args[0], bytes = (uint64_t)args[1];
     if (args[3] & MAP_FIXED) {
-        if (low + bytes > low && rle_arenas_overlap(low, low + bytes)) {
-            rle_detach("the program maps memory where translated code lies");
+        if (concerns_cache(thread, low, bytes))
             return RLE_RESTART;
-        }
         mappings_changed(low, bytes);
     }
     long at = rle_program_syscall(nr, args);
@@ -64,9 +72,12 @@ static long map(struct rle_thread *thread, long nr, long *args)
 
 static long remap(struct rle_thread *thread, long nr, long *args)
 {
-    (void)thread;
+    bool is_fixed = args[3] & MREMAP_FIXED;
+    if (concerns_cache(thread, (uint64_t)args[0], (uint64_t)args[1]) ||
+        (is_fixed && concerns_cache(thread, (uint64_t)args[4], (uint64_t)args[2])))
+        return RLE_RESTART;
     mappings_changed((uint64_t)args[0], (uint64_t)args[1]);
-    if (args[3] & MREMAP_FIXED)
+    if (is_fixed)
         mappings_changed((uint64_t)args[4], (uint64_t)args[2]);
     return rle_program_syscall(nr, args);
 }
@@ -230,6 +241,7 @@ void rle_emulate_syscall(struct rle_thread *thread, const struct rle_stub *stub)
 void rle_leave(struct rle_thread *thread)
 {
     if (rle_control.state == RLE_PRESENCE_FIXED) {
+        __atomic_store_n(&thread->parked, 1, __ATOMIC_RELEASE);
         rle_uninstall_signals(thread);
         rle_go_native();
     }
