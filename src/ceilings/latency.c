@@ -84,12 +84,18 @@ static enum rl_status list(struct rl_session *s, struct chase *chase, unsigned *
     return RL_OK;
 }
 
-/* Walk a set once before it is timed, on the CPU that will be, so that it is where it belongs. */
+/* Walk a set once before it is timed, on the CPU that will be, so that it is where it belongs. In a
+ * private cache that is done before every sample: others on the core push lines out of it. */
 static void warm(void *arg, unsigned rank)
 {
     struct chase *chase = arg;
     if (rl_level_rank(chase->level) < 10)
         run(arg, rank, chase->set_bytes / LINE_BYTES / RL_CHASE_STEPS + 1);
+}
+
+static bool is_private(const char *level)
+{
+    return rl_level_rank(level) <= 2;
 }
 
 static bool is_shared_cache(const char *level)
@@ -142,7 +148,9 @@ enum rl_status rl_measure_latency(struct rl_session *s, double budget_s, struct 
         bool settles = is_shared_cache(chase[i].level);
         struct rl_job job = {.name = s->label,
                              .run = run,
-                             .prepare = settles ? settle : NULL,
+                             .prepare = settles                      ? settle
+                                        : is_private(chase[i].level) ? warm
+                                                                     : NULL,
                              .arg = &chase[i],
                              .loops = settles ? SETTLED_LOOPS : 0,
                              .sample_s = sample_s};

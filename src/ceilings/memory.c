@@ -50,7 +50,7 @@ size_t rl_level_set_bytes(const struct rl_session *s, const char *level)
     /* Of a cache with physical addresses and 8 ways, random pages overfill sets for 5 % of a set of
      * half its size, and for 0.1 % of one of a quarter. */
     if (strcmp(level, "L2") == 0)
-        return (size_t)(size / 4 > 4 * share_bytes(s, "L1") ? size / 4 : size / 2);
+        return (size_t)(size / 4 >= 4 * share_bytes(s, "L1") ? size / 4 : size / 2);
     double set = size / 2;
     if (set > 4 * l2 && l2 > 0)
         set = 4 * l2;
