@@ -22,6 +22,9 @@ static const double overtime_share = 0.5;
 static const double clean_from = 0.8;
 static const double partly_clean_from = 0.02;
 
+/* Entries of a reorder buffer that the window probe needs. */
+static const double least_window = 224;
+
 /* Shares of a thread count's budget. */
 static const double share_sweep = 0.07;
 static const double share_compute = 0.30;
@@ -85,6 +88,7 @@ static struct rl_sampling sampling_of(struct rl_session *s, const struct rl_phas
     how.clock = &s->clock;
     how.probe = true;
     how.nop_per_cycle = known_nop(s);
+    how.probe_window = rl_core_value(s->core, "reorder_entries") >= least_window;
     how.cancelled = cancelled;
     how.progress = progress;
     how.context = s;

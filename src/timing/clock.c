@@ -110,6 +110,33 @@ static void nops(long loops)
 #endif
 }
 
+#if defined(__x86_64__)
+enum { WINDOW_LOOPS = 100, WINDOW_WARM_LOOPS = 10, WINDOW_CYCLES = 20 * 3 };
+
+static void window(long loops)
+{
+    long x = 1;
+    __asm__ volatile(".p2align 6\n1:\n\t.rept 20\n\timul %0, %0\n\t.endr\n\t"
+                     ".rept 180\n\tnop\n\t.endr\n\tdec %1\n\tjnz 1b"
+                     : "+r"(x), "+r"(loops)::"cc");
+}
+#endif
+
+double rl_window_rate(const struct rl_clock *clock)
+{
+#if defined(__x86_64__)
+    window(WINDOW_WARM_LOOPS);
+    uint64_t a = rl_ticks();
+    window(WINDOW_LOOPS);
+    uint64_t b = rl_ticks();
+    double seconds = rl_ticks_s(clock, a, b);
+    return seconds > 0 ? WINDOW_LOOPS * WINDOW_CYCLES / seconds : 0;
+#else
+    (void)clock;
+    return 0;
+#endif
+}
+
 void rl_core_chain(void)
 {
     chain(CHAIN_LOOPS);

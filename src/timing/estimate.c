@@ -13,6 +13,7 @@ static const double clean_share = 0.985;
 static const double lasting_share = 0.6; /* of good probes, with a good one behind the sample */
 /* Samples as close as this to the value, relative, bear it out; one so far above, refutes it. */
 static const double settled_width = 0.01;
+static const double settled_spread = 0.02;
 enum { SETTLED_FROM_BEST = 3, LEAST_PROBES = 200 };
 
 /* Rates of one job over its kept samples: joint rates of all ranks, or one rank's own. */
@@ -85,13 +86,16 @@ static int descending(const void *a, const void *b)
 /* Undisturbed samples of one core lie on top of each other. Where a neighbour slipped between the
  * probes they do not: few reach the best, and the next run's value will be another. The very best
  * may owe their rank to errors of the clock.
- * @param rate  [n] will be sorted. */
+ * @param rate  [n] in the order they were taken; will be sorted. */
 static bool is_settled(const struct rl_sampler *s, double *rate, size_t n)
 {
     size_t near = 0;
     if (n < settled_least(s))
         return false;
-    double value = rl_estimate_top(rate, n, top_of(s, n)).value;
+    struct rl_estimate estimate = rl_estimate_top(rate, n, top_of(s, n));
+    if (estimate.spread > settled_spread)
+        return false;
+    double value = estimate.value;
     qsort(rate, n, sizeof *rate, descending);
     while (near < n && rate[near] >= (1 - settled_width) * value)
         near++;
@@ -241,6 +245,15 @@ double rl_nop_expected(double seen)
     while (width < 0.98 * seen)
         width += 1;
     return reachable * width;
+}
+
+double rl_probe_value(double nop_hz, double window_hz, double core_hz)
+{
+    const double reachable = 0.95; /* of the window's rate, the start of its loop included */
+    if (core_hz <= 0)
+        return 0;
+    double share = window_hz > 0 ? window_hz / core_hz / reachable : 1;
+    return nop_hz / core_hz * (share < 1 ? share : 1);
 }
 
 static size_t count_probes(const struct rl_sampler *s)

@@ -18,6 +18,8 @@ static const double least_sample_s = 20e-6; /* for jobs that name no sample leng
 static const double progress_interval_s = 0.05;
 /* What has settled is sampled in every so many-th round, while there is what has not. */
 enum { SETTLED_EVERY = 4, LEAST_FOR_SETTLED = 16 };
+/* Enough for a lower bound, should no moment be undisturbed. */
+enum { LEAST_DISTURBED = 50 };
 static const double long_call_s = 0.05;
 static const double steady_interval_s = 0.25;
 static const double judge_interval_s = 0.05;
@@ -178,11 +180,12 @@ static bool due(const struct rl_sampler *s, unsigned j)
 static double probe(struct rl_sampler *s, struct rl_sample_rank *r)
 {
     double nop_hz = rl_nop_rate(&s->clock);
+    double window_hz = s->how->probe_window ? rl_window_rate(&s->clock) : 0;
     bool steady = read_clock(s, r);
     if (!steady) /* changed since the last sample, or disturbed */
         (void)push_reading(s, r);
     double core_hz = steady ? clock_agreed(s, r) : clock_highest(s, r);
-    double nop = core_hz > 0 ? nop_hz / core_hz : 0;
+    double nop = rl_probe_value(nop_hz, window_hz, core_hz);
     if (r->last && nop < r->last->nop)
         r->last->nop = nop;
     return nop;
@@ -227,7 +230,8 @@ static bool take_sample(struct rl_sampler *s, unsigned j, unsigned rank)
         return false;
     struct rl_sample *sample = &r->sample[(size_t)j * s->how->max_repeats + s->repeats[j]];
     r->last = NULL;
-    if (s->overtime && !job->shared && !job->untimed && nop < s->nop_bar) {
+    if (s->judged && !job->shared && !job->untimed && nop < s->nop_bar &&
+        s->repeats[j] >= LEAST_DISTURBED) {
         *sample = (struct rl_sample){.nop = nop, .nop_before = nop}; /* it could not count */
         return true;
     }
@@ -280,7 +284,7 @@ static bool goes_on(struct rl_sampler *s, double now_s)
     if (s->overtime && now_s - s->checked_s < judge_interval_s)
         return true;
     s->checked_s = now_s;
-    s->overtime = rl_sampler_judge(s);
+    s->judged = s->overtime = rl_sampler_judge(s);
     return s->overtime;
 }
 

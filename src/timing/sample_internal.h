@@ -72,6 +72,13 @@ bool rl_sampler_judge(struct rl_sampler *s);
  */
 double rl_nop_expected(double seen);
 
+/**
+ * No-operations a cycle by the front end, fewer where the window probe shows that less than the
+ * reorder buffer is there: by the share that it falls short of what it reaches.
+ * @param window_hz  0: not probed.
+ */
+double rl_probe_value(double nop_hz, double window_hz, double core_hz);
+
 /** What the samples of job `j` amount to so far. @return false without memory. */
 bool rl_sampler_estimate(const struct rl_sampler *s, unsigned j, struct rl_timing *ret_timing);
 

@@ -66,6 +66,9 @@ struct rl_sampling {
     double
         nop_per_cycle; /**< what the probe shows on this core undisturbed, at least; 0: inferred */
 
+    bool probe_window; /**< the probe also asks for the reorder buffer, see rl_window_rate: where
+                            the core is known to have what that needs */
+
     bool (*cancelled)(void *context); /**< polled between samples; true ends with RL_ECANCEL */
     void (*progress)(void *context, double fraction, const char *job); /**< every 50 ms or so */
     void *context;                                                     /**< of the two above */
@@ -91,9 +94,9 @@ struct rl_timing {
                            rests     on disturbed ones */
     bool disturbed; /**< hardly any clean sample, so disturbed ones had to be used, or (shared jobs)
                          hardly any without a low probe on some rank, or (private jobs, with the
-                         probe) clean samples that have not settled: fewer than twice `top` within
-                         1 % below the value or above it, or a neighbour that comes and goes faster
-                         than samples are taken: read the rate as "at least" */
+                         probe) clean samples that have not settled: a spread over 2 %, fewer than
+                         twice `top` within 1 % below the value or above it, or a neighbour that
+                       comes and goes faster than samples are taken: read the rate as "at least" */
 };
 
 /** What a whole call of rl_sample saw. */

@@ -84,6 +84,7 @@ static const char *const metrics[] = {
     "load_latency_mid_cache_cycles",
     "mid_cache_bytes",
     "nop_per_cycle",
+    "reorder_entries",
     "sqrt_fp64_vec_cycles",
     "vector_bits",
 };

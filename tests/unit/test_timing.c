@@ -220,6 +220,7 @@ static void the_clock_counts_real_time(void **state)
     assert_true(rl_ticks_s(&clock, from, to) <= (after - before) * 1.01);
     assert_true(rl_core_clock_hz(&clock) > 0);
     assert_true(rl_nop_rate(&clock) > 0);
+    assert_true(rl_window_rate(&clock) >= 0); /* 0 where there is no such probe */
 }
 
 static void the_front_end_width_follows_from_what_the_probe_shows(void **state)
@@ -231,6 +232,17 @@ static void the_front_end_width_follows_from_what_the_probe_shows(void **state)
     assert_float_equal(rl_nop_expected(7.45), 0.97 * 8, 1e-9);
     /* a clock read 0.2 % too low does not make 12 no-operations a cycle into 13 */
     assert_float_equal(rl_nop_expected(12.02), 0.97 * 12, 1e-9);
+}
+
+static void a_neighbour_that_spares_the_front_end_shows_in_the_reorder_buffer(void **state)
+{
+    (void)state;
+    /* 3 GHz: 18e9 no-operations a second are 6 a cycle */
+    assert_float_equal(rl_probe_value(18e9, 0, 3e9), 6, 1e-9);
+    assert_float_equal(rl_probe_value(18e9, 2.97e9, 3e9), 6, 1e-9); /* 60.6 cycles instead of 60 */
+    /* 79 cycles for the chain's 60: 0.759 of the clock, of 0.95 that are there otherwise */
+    assert_float_equal(rl_probe_value(18e9, 3e9 * 60 / 79, 3e9), 6 * (60.0 / 79) / 0.95, 1e-9);
+    assert_float_equal(rl_probe_value(18e9, 3e9, 0), 0, 1e-9);
 }
 
 enum { SAMPLES = 20 };
@@ -323,9 +335,9 @@ static void a_job_hardly_seen_undisturbed_wants_more_and_says_so(void **state)
     assert_false(t.disturbed);
 }
 
-/* The same job on a core that the probe finds undisturbed throughout; samples from `slow_from` on
- * take `slow` times as long. */
-static bool is_disturbed(const struct rl_sampling *how, unsigned slow_from, double slow)
+/* The same job on a core that the probe finds undisturbed throughout; all but `fast` samples take
+ * `slow` times as long, every seventh after another or the last ones. */
+static bool is_disturbed(const struct rl_sampling *how, unsigned fast, double slow, bool mixed)
 {
     static const struct rl_job job = {.name = "private"};
     struct rl_sample_rank rank;
@@ -334,8 +346,9 @@ static bool is_disturbed(const struct rl_sampling *how, unsigned slow_from, doub
     bool wanting;
     struct rl_timing t;
     struct rl_sampler s = sampler_with(how, &job, &rank, sample, &repeats, &wanting, SAMPLES);
-    for (unsigned i = slow_from; i < SAMPLES; i++)
-        sample[i].loop_s *= slow;
+    for (unsigned i = 0; i < SAMPLES; i++)
+        if ((mixed ? 7 * i % SAMPLES : i) >= fast)
+            sample[i].loop_s *= slow;
     bool wants = rl_sampler_judge(&s);
     assert_true(rl_sampler_estimate(&s, 0, &t));
     assert_int_equal(wants, t.disturbed);
@@ -350,15 +363,15 @@ static void samples_that_do_not_agree_with_the_best_settle_nothing(void **state)
     how.probe = true;
     how.nop_per_cycle = 8;
     how.max_repeats = SAMPLES + 1;
-    assert_false(is_disturbed(&how, SAMPLES, 1));
-    assert_false(is_disturbed(&how, 10, 1.05)); /* ten at the best rate: twice the top 5 */
-    assert_true(is_disturbed(&how, 9, 1.05));
-    assert_false(is_disturbed(&how, 9, 1.005)); /* within 1 % */
-    /* two may be wrong for the clock's sake, three are the rate of a core that was left alone, and
-     * the median of the top five is one of these or one of the rest */
-    assert_false(is_disturbed(&how, 2, 1.05));
-    assert_true(is_disturbed(&how, 3, 1.05));
-    assert_true(is_disturbed(&how, 5, 1.05));
+    assert_false(is_disturbed(&how, SAMPLES, 1, true));
+    assert_false(is_disturbed(&how, 10, 1.05, true)); /* ten at the best rate: twice the top 5 */
+    assert_true(is_disturbed(&how, 9, 1.05, true));
+    assert_false(is_disturbed(&how, 9, 1.005, true)); /* within 1 % */
+    /* two may be wrong for the clock's sake; three are the rate of a core that was left alone */
+    assert_false(is_disturbed(&how, 2, 1.03, true));
+    assert_true(is_disturbed(&how, 3, 1.03, true));
+    /* ten at the best rate, and then none: two of five blocks of samples never saw it */
+    assert_true(is_disturbed(&how, 10, 1.05, false));
 }
 
 static void a_neighbour_quicker_than_samples_settles_nothing(void **state)
@@ -455,6 +468,7 @@ int main(void)
         cmocka_unit_test(the_front_end_width_follows_from_what_the_probe_shows),
         cmocka_unit_test(samples_on_a_shared_core_do_not_count),
         cmocka_unit_test(a_job_hardly_seen_undisturbed_wants_more_and_says_so),
+        cmocka_unit_test(a_neighbour_that_spares_the_front_end_shows_in_the_reorder_buffer),
         cmocka_unit_test(samples_that_do_not_agree_with_the_best_settle_nothing),
         cmocka_unit_test(a_neighbour_quicker_than_samples_settles_nothing),
         cmocka_unit_test(a_neighbour_that_only_polls_is_noticed_by_a_core_that_showed_more),
