@@ -102,6 +102,15 @@ unsigned rl_compute_keep_best(struct rl_compute_item *item, unsigned n,
 /* memory.c: L1 and L2 (private), L3, DRAM */
 enum rl_status rl_measure_level(struct rl_session *s, const char *level, double budget_s,
                                 struct rl_error *err);
+/**
+ * After a trial, keep the fastest variant of each pattern and working set, two that the trial
+ * cannot tell from it, and of private levels all that were hardly ever undisturbed. Variants stand
+ * together, the fastest last.
+ * @param timing  [n] of the trial.
+ * @return how many are left.
+ */
+unsigned rl_memory_keep_best(struct rl_memory_item *item, unsigned n,
+                             const struct rl_timing *timing);
 void rl_memory_run(void *arg, unsigned rank, uint64_t loops);
 void rl_memory_prepare(void *arg, unsigned rank);
 struct rl_job rl_memory_job(struct rl_memory_item *item);

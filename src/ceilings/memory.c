@@ -250,22 +250,25 @@ static unsigned best_of(const struct rl_memory_item *item, unsigned n,
     return best;
 }
 
-/* Keep the fastest variant of each pattern and working set, and those a short trial cannot tell
- * from it; order stays. @return how many are left. */
-static unsigned keep_best(struct rl_memory_item *item, unsigned n, const struct rl_timing *timing)
+unsigned rl_memory_keep_best(struct rl_memory_item *item, unsigned n,
+                             const struct rl_timing *timing)
 {
     unsigned kept = 0;
     for (unsigned i = 0; i < n;) {
         unsigned next;
         unsigned best = best_of(item, n, timing, i, true, &next);
         double bar = (1 - trial_tolerance) * bytes_per_s(&item[best], &timing[best]);
+        bool is_private = rl_level_rank(item[i].level) <= 2;
         struct rl_memory_item winner = item[best];
         unsigned others = 0;
-        for (unsigned j = i; j < next && others < MOST_OTHERS; j++)
-            if (j != best && bytes_per_s(&item[j], &timing[j]) >= bar) {
-                item[kept++] = item[j];
-                others++;
-            }
+        for (unsigned j = i; j < next; j++) {
+            bool unsure = is_private && timing[j].disturbed;
+            bool close = others < MOST_OTHERS && bytes_per_s(&item[j], &timing[j]) >= bar;
+            if (j == best || (!unsure && !close))
+                continue;
+            item[kept++] = item[j];
+            others += !unsure;
+        }
         item[kept++] = winner;
         i = next;
     }
@@ -334,7 +337,7 @@ enum rl_status rl_measure_level(struct rl_session *s, const char *level, double 
     if (status == RL_OK)
         status = sample(s, item, n, &trial, timing, err);
     if (status == RL_OK) {
-        n = keep_best(item, n, timing);
+        n = rl_memory_keep_best(item, n, timing);
         warm_up(item, n, false);
         status = sample(s, item, n, &phase, timing, err);
     }

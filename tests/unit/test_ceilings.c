@@ -275,6 +275,28 @@ static void a_disturbed_trial_decides_nothing(void **state)
     assert_int_equal(rl_compute_keep_best(item, 4, timing), 4);
 }
 
+static unsigned kept_of(const char *level, unsigned n_disturbed)
+{
+    static const struct rl_memory_kernel kernel = {.pattern = RL_LOAD, .granule = 64};
+    struct rl_memory_item item[5];
+    struct rl_timing timing[5];
+    for (unsigned i = 0; i < 5; i++) {
+        item[i] = (struct rl_memory_item){.kernel = &kernel, .level = level, .set_bytes = 4096};
+        timing[i] =
+            (struct rl_timing){.loops_per_s = i == 4 ? 1e6 : 0.9e6, .disturbed = i < n_disturbed};
+    }
+    return rl_memory_keep_best(item, 5, timing);
+}
+
+static void a_disturbed_trial_drops_no_access_to_a_private_cache(void **state)
+{
+    (void)state;
+    assert_int_equal(kept_of("L1", 0), 1); /* the others are 10 % slower */
+    assert_int_equal(kept_of("L1", 4), 5);
+    assert_int_equal(kept_of("L2", 1), 2);
+    assert_int_equal(kept_of("L3", 4), 1); /* shared, so hardly ever undisturbed */
+}
+
 /* Working sets of a made-up session. */
 static size_t set_of(struct rl_machine *machine, unsigned threads, const char *name)
 {
@@ -462,6 +484,7 @@ int main(void)
         cmocka_unit_test(rates_that_moved_are_found_and_taken_over),
         cmocka_unit_test(dram_is_measured_alone),
         cmocka_unit_test(a_disturbed_trial_decides_nothing),
+        cmocka_unit_test(a_disturbed_trial_drops_no_access_to_a_private_cache),
         cmocka_unit_test(an_end_nobody_saw_leaves_the_level_as_reported),
         cmocka_unit_test(working_sets_lie_inside_their_level_and_outside_the_one_before),
         cmocka_unit_test(a_short_measurement_fills_a_record),
