@@ -10,10 +10,11 @@ enum {
     DEFAULT_ROTATING = 2,
     DEFAULT_LASTING = 1,
     /* Steps between two turns of the second stage, and how many more at most: drawn, or they might
-     * beat with the program. A turn costs the program several times what the lasting classes do.
-     * The rate must not change, or phases of the program would count by when they happen. */
-    PAUSE_LEAST = 8,
-    PAUSE_SPAN = 9,
+     * beat with the program. A turn costs the program more than the lasting classes do, though
+     * little in loops that count down to the next line. The rate must not change, or phases of the
+     * program would count by when they happen. */
+    PAUSE_LEAST = 4,
+    PAUSE_SPAN = 5,
     LEAST_CLASSES = 16, /* with fewer a draw says little: follow everything */
 };
 

@@ -98,7 +98,8 @@ steps() {
                 for (i = 3; i <= 8; i++) {
                     off = $i - truth[$2, i]
                     if (off < 0) off = -off
-                    if (off > 8 + 0.003 * truth[$2, i]) { printf "%s: %s, expected %d in column %d\n", $2, $0, truth[$2, i], i; bad = 1 }
+                    # written back is also what the stack and the loader left dirty, which varies
+                    if (off > (i % 3 == 2 ? 32 : 8) + 0.003 * truth[$2, i]) { printf "%s: %s, expected %d in column %d\n", $2, $0, truth[$2, i], i; bad = 1 }
                 }
                 n_seen++
             }
