@@ -116,12 +116,7 @@ static void after_fork(void)
         start();
 }
 
-static void forget_thread(void *thread)
-{
-    region_counting_free(((struct thread_state *)thread)->counting);
-    free(thread);
-    self = NULL;
-}
+static void forget_thread(void *ending);
 
 static void first_use(void)
 {
@@ -298,6 +293,22 @@ static void end_frame(struct thread_state *thread, uint32_t at, uint64_t t)
     note_depth(thread);
     if (thread->counting)
         region_counting_close_gap(thread->counting, at, thread->depth);
+}
+
+/* A thread that ends inside regions, cancelled or not, ends them: nobody else can. */
+static void forget_thread(void *ending)
+{
+    struct thread_state *thread = ending;
+    if (thread->depth && thread->generation == generation && state == STATE_ON) {
+        if (thread->counting)
+            region_counting_read(thread->counting);
+        uint64_t t = region_now_ns();
+        while (thread->depth)
+            end_frame(thread, thread->depth - 1, t);
+    }
+    region_counting_free(thread->counting);
+    free(thread);
+    self = NULL;
 }
 
 /* Ends the innermost open region of that name: regions may overlap instead of nesting. */

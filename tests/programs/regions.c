@@ -1,5 +1,5 @@
 /* Regions in every shape: nested, recursive, overlapping, unended, ended without a begin, in
- * threads and in a forked child. */
+ * threads, of which one is cancelled inside two, and in a forked child. */
 #include <pthread.h>
 #include <roofline/region.h>
 #include <stdio.h>
@@ -31,6 +31,29 @@ static void *in_thread(void *unused)
     work_ms(20);
     roofline_region_end("threads");
     return unused;
+}
+
+static void *until_cancelled(void *barrier)
+{
+    roofline_region_begin("around cancelled");
+    roofline_region_begin("cancelled");
+    work_ms(5);
+    pthread_barrier_wait(barrier);
+    for (;;)
+        work_ms(1000);
+    return NULL;
+}
+
+static void cancel_one(void)
+{
+    pthread_t thread;
+    pthread_barrier_t barrier;
+    pthread_barrier_init(&barrier, NULL, 2);
+    pthread_create(&thread, NULL, until_cancelled, &barrier);
+    pthread_barrier_wait(&barrier);
+    pthread_cancel(thread);
+    pthread_join(thread, NULL);
+    pthread_barrier_destroy(&barrier);
 }
 
 static void name_in_a_buffer(int i)
@@ -69,6 +92,7 @@ int main(void)
         pthread_create(&thread[i], NULL, in_thread, NULL);
     for (int i = 0; i < THREADS; i++)
         pthread_join(thread[i], NULL);
+    cancel_one();
     if (fork() == 0) {
         roofline_region_begin("child");
         work_ms(1);

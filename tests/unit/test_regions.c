@@ -144,6 +144,21 @@ static void markers_of_other_tools_are_timed_and_passed_on(void **state)
     rl_samples_release(&s);
 }
 
+/* Cancelled after 5 ms in both. */
+static void a_thread_that_ends_inside_regions_ends_them(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"around cancelled", "cancelled"};
+    for (int i = 0; i < 2; i++) {
+        struct sum sum = sum_of(&shapes, names[i]);
+        assert_int_equal(sum.calls, 1);
+        assert_int_equal(sum.unended, 0);
+        assert_true(sum.time_s >= 0.005);
+        assert_true(sum.wall_s >= 0.005);
+    }
+    assert_true(sum_of(&shapes, names[1]).self_s >= 0.005);
+}
+
 /* 31 characters of three bytes fit into 95 bytes; both names that begin so are one. */
 static void names_are_cut_between_characters(void **state)
 {
@@ -203,6 +218,7 @@ int main(void)
         cmocka_unit_test(threads_at_once_take_wall_time_once),
         cmocka_unit_test(a_forked_child_has_its_own),
         cmocka_unit_test(markers_of_other_tools_are_timed_and_passed_on),
+        cmocka_unit_test(a_thread_that_ends_inside_regions_ends_them),
         cmocka_unit_test(names_are_cut_between_characters),
         cmocka_unit_test(a_file_of_anything_is_survived),
         cmocka_unit_test(a_file_of_another_version_is_refused_by_name),
