@@ -1,9 +1,8 @@
 #include "profile/region_counters.h"
 #include "base/child.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "profile/watch.h"
-#include "sample/preload.h"
+#include "sample/marked.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -38,15 +37,7 @@ static enum rl_status add_file(void *context, const void *data, size_t n, struct
     return rl_pmu_region_add(r->pmu, &file, err);
 }
 
-static enum rl_status write_plan(const struct preload *preload, const struct region_plan *plan,
-                                 struct rl_error *err)
-{
-    char path[512];
-    snprintf(path, sizeof path, "%s/" REGION_PLAN_FILE, preload_folder(preload));
-    return rl_file_write(path, plan, sizeof *plan, err);
-}
-
-static enum rl_status run_under(const char *const *argv, const struct preload *preload,
+static enum rl_status run_under(const char *const *argv, const struct rl_marked *marked,
                                 const struct counters_options *options, struct counters_end *ret,
                                 struct rl_error *err)
 {
@@ -54,7 +45,7 @@ static enum rl_status run_under(const char *const *argv, const struct preload *p
     struct rl_child_end end = {0};
     struct watched watched = {0};
     RL_TRY(
-        rl_child_start(argv, preload_environment(preload), options->discard_output, &child, err));
+        rl_child_start(argv, rl_marked_environment(marked), options->discard_output, &child, err));
     enum rl_status status = watch_child(&child, options->progress, options->context, &watched, err);
     enum rl_status finish = rl_child_finish(&child, status == RL_OK ? &end : NULL, err);
     RL_TRY(status);
@@ -70,21 +61,16 @@ enum rl_status region_counters_run(const char *const *argv, const char *const *e
                                    struct counters_end *ret, struct rl_error *err)
 {
     const struct counters_options *run = &options->run;
-    const struct rl_sample_options how = {
-        .preload = options->markers, .regions = true, .scratch_dir = options->scratch_dir};
     struct reading reading = {run->pmu, options->scope, run->pass};
     struct region_plan plan;
-    struct preload *preload;
+    struct rl_marked *marked;
     struct counters_end end = {0};
     RL_TRY(rl_pmu_region_plan(run->pmu, run->pass, options->scope, &plan, err));
-    RL_TRY(preload_new(&how, false, 0, envp, &preload, err));
-    enum rl_status status = write_plan(preload, &plan, err);
-    if (status == RL_OK)
-        status = run_under(argv, preload, run, &end, err);
+    RL_TRY(rl_marked_new(options->markers, options->scratch_dir, envp, &plan, &marked, err));
+    enum rl_status status = run_under(argv, marked, run, &end, err);
     if (status == RL_OK && !end.interrupted_by)
-        status = preload_region_files(preload, sizeof(struct region_counted_file), add_file,
-                                      &reading, err);
-    preload_free(preload);
+        status = rl_marked_files(marked, add_file, &reading, err);
+    rl_marked_free(marked);
     RL_TRY(status);
     *ret = end;
     return RL_OK;
