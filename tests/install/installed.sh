@@ -1,7 +1,7 @@
 #!/bin/sh
 # Usage: installed.sh SOURCE BUILD
 # What `make install DESTDIR=…` lays down is complete: a program builds against it with pkg-config alone, links the
-# shared library, and runs; the program, its pages and its completion are there.
+# shared library, and runs; so does one with marked regions, linked either way; the program, its pages and its completion are there.
 set -eu
 source=$1
 build=$2
@@ -15,6 +15,15 @@ flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --define-variable=prefix="$r
 # shellcheck disable=SC2086
 ${CC:-cc} -std=c11 -Wall -Wextra -Werror "$source/examples/embed.c" $flags -o "$root/embed"
 LD_LIBRARY_PATH=$libdir sh "$source/tests/install/embed.sh" "$root/embed" "$source/tests/fuzz/seeds/machine/small.json"
+region() {
+    PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config --define-variable=prefix="$root$prefix" "$@" roofline-region
+}
+printf '#include <roofline/region.h>\nint main(void) { roofline_region_begin("r"); roofline_region_end("r"); return 0; }\n' \
+    >"$root/region.c"
+# shellcheck disable=SC2046
+${CC:-cc} "$root/region.c" $(region --cflags --libs) -Wl,-rpath,"$(region --variable=libdir)" -o "$root/region" && "$root/region"
+# shellcheck disable=SC2046
+${CC:-cc} "$root/region.c" $(region --cflags) "$libdir/libroofline-region.a" -pthread -o "$root/region" && "$root/region"
 "$root$prefix/bin/roofline" --version | grep -q '^roofline [0-9]'
 for page in "$source"/docs/man/*.1; do
     [ -f "$root$prefix/share/man/man1/$(basename "$page")" ] || { echo "$(basename "$page") is not installed"; exit 1; }
