@@ -4,8 +4,10 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -15,6 +17,9 @@
 /* Outputs that differ by no more than this, times and addresses in them for instance, are alike. */
 #define MAX_OUTPUT_BYTES 4096
 #define MAX_OUTPUT_PART  10
+
+/* What threads do may depend on who comes first: calls that differ by no more are alike. */
+#define MAX_CALLS_PART 0.02
 
 /* What seems to run for a fixed time: this long at least, not asleep nearly all of it, and in
  * the counted run as long again but for these parts; with a timer start-up, which takes longer when
@@ -172,4 +177,49 @@ enum rl_status agree_check(const struct rl_samples *samples, size_t n_samples,
     if (counting)
         RL_TRY(check_counted(&samples[0], counting, profile, err));
     return check_files(&samples[0], profile, err);
+}
+
+static double calls_timed(const struct rl_samples *timed, const char *name)
+{
+    double sum = 0;
+    for (size_t i = 0; i < timed->n_region; i++)
+        if (!strcmp(timed->region[i].name, name))
+            sum += (double)(timed->region[i].calls + timed->region[i].unended);
+    return sum;
+}
+
+enum rl_status agree_check_regions(const struct rl_samples *timed, const struct rl_tally *tally,
+                                   struct rl_profile *profile, struct rl_error *err)
+{
+    for (size_t i = 0; i < tally->n_region; i++) {
+        const struct rl_tally_region *region = &tally->region[i];
+        double first = calls_timed(timed, region->name);
+        double other = rl_known(region->kernel.calls) ? region->kernel.calls.value : 0;
+        if (!(first > 0) || !(other > 0) ||
+            fabs(first - other) <= MAX_CALLS_PART * fmax(first, other))
+            continue;
+        RL_TRY(rl_profile_note(profile, err,
+                               "the program behaves differently from run to run: it entered region "
+                               "%s %.0f times in the first run and %.0f times in the counted run, "
+                               "so rates and percentages of a roof, which join the two, are wrong",
+                               region->name, first, other));
+    }
+    return RL_OK;
+}
+
+bool agree_input_is_spent(int fd)
+{
+    struct stat st;
+    struct pollfd end = {.fd = fd, .events = POLLIN};
+    int n = 0;
+    return fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)) &&
+           poll(&end, 1, 0) == 1 && ioctl(fd, FIONREAD, &n) == 0 && n == 0;
+}
+
+enum rl_status agree_note_input(struct rl_profile *profile, struct rl_error *err)
+{
+    return rl_profile_note(profile, err,
+                           "standard input was a pipe and came to its end in the first run: the "
+                           "counted run could read nothing of it. Where the program reads it, give "
+                           "it as a file, which is read again in every run, or use --single-pass");
 }

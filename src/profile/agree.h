@@ -25,6 +25,17 @@ enum rl_status agree_check_duration(const struct rl_samples *timed, double count
                                     const struct rl_tally *tally, struct rl_profile *profile,
                                     struct rl_error *err);
 
+/** A note for each marked region that the timed run entered more or fewer times than the counted
+ * one. */
+enum rl_status agree_check_regions(const struct rl_samples *timed, const struct rl_tally *tally,
+                                   struct rl_profile *profile, struct rl_error *err);
+
+/** Is it a pipe or socket of which nothing is left to read, now or later? */
+bool agree_input_is_spent(int fd);
+
+/** Say that the counted run had no input where the timed run had some. */
+enum rl_status agree_note_input(struct rl_profile *profile, struct rl_error *err);
+
 /** A note if a run ended otherwise than the first one did; both as wait(2) gives it.
  * @param which  "the counted run". */
 enum rl_status agree_check_end(int first, int other, const char *which, struct rl_profile *profile,

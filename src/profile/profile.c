@@ -81,6 +81,7 @@ struct session {
     bool has_tally;
     struct rl_profile profile;
     off_t input_at; /**< where standard input stood; -1: it cannot be rewound */
+    bool had_input; /**< there was, or could come, something to read in it */
     bool is_silent; /**< this pass's output is discarded */
     char pass[64];
     double expected_s;
@@ -242,6 +243,8 @@ static enum rl_status count(struct session *s, struct rl_error *err)
     snprintf(s->pass, sizeof s->pass, "counting");
     s->expected_s = s->n_samples ? COUNTING_FACTOR * s->samples[0].elapsed_s : 0;
     rewind_input(s);
+    if (s->n_samples && s->had_input && agree_input_is_spent(STDIN_FILENO))
+        RL_TRY(agree_note_input(&s->profile, err));
     if (!s->n_samples)
         RL_TRY(copies_hold(&s->copies, s->argv[0], s->envp, err));
     enum rl_status status =
@@ -559,9 +562,12 @@ static enum rl_status run_all(struct session *s, struct rl_error *err)
     RL_TRY(describe(s, err));
     RL_TRY(agree_check(s->samples, s->n_samples, s->has_counting ? &s->counting : NULL, &s->profile,
                        err));
-    if (s->has_counting && s->has_tally && !counts_only)
+    if (s->has_counting && s->has_tally && !counts_only) {
         RL_TRY(agree_check_duration(&s->samples[0], s->counting.elapsed_s, &s->tally, &s->profile,
                                     err));
+        if (!s->counting.interrupted_by)
+            RL_TRY(agree_check_regions(&s->samples[0], &s->tally, &s->profile, err));
+    }
     struct rl_profile_inputs inputs = {s->samples, s->n_samples, s->has_tally ? &s->tally : NULL};
     RL_TRY(rl_profile_join(&inputs, o, &s->profile, err));
     RL_TRY(apply_counters(s, err));
@@ -592,6 +598,7 @@ enum rl_status rl_profile_run(const char *const *argv, const char *const *envp,
         return rl_fail(err, RL_EINVAL, "no program given");
     RL_TRY(check_sources(options, err));
     s.input_at = lseek(STDIN_FILENO, 0, SEEK_CUR);
+    s.had_input = !agree_input_is_spent(STDIN_FILENO);
     enum rl_status status = run_all(&s, err);
     if (status == RL_OK) {
         *ret_profile = s.profile;
