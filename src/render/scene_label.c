@@ -165,7 +165,9 @@ static bool find_roof_place(const struct builder *b, struct roof *roof, const st
         for (int side = 1; side >= (b->canvas->cells ? 1 : -1); side -= 2) {
             double t = (double)i / STEPS;
             struct obb box = roof_box(b, roof, t, side, e);
-            double cost = roof_cost(b, roof, &box) + (side < 0 ? 14 : 0) +
+            bool may_stick_out = !roof->diagonal || b->canvas->cells;
+            double beyond = may_stick_out ? 0 : fmax(t * length + e->width / 2 - length, 0);
+            double cost = roof_cost(b, roof, &box) + (side < 0 ? 14 : 0) + 3 * beyond +
                           fabs(t - favourite) * length * (b->canvas->cells ? 1 : 0.08);
             if (cost < best) {
                 best = cost;
