@@ -284,16 +284,16 @@ static bool lacks_threads(const struct rl_kernel *kernel)
     return lacks;
 }
 
-/* The uncertainty of a sampled time falls with the root of the number of samples. */
+/* The uncertainty of a sampled time falls with the root of the number of samples, or of runs. */
 static void set_vague(struct rl_placement *place, double spread, double limit)
 {
     double times = ceil(spread / limit * (spread / limit));
     set_bound(place, RL_VERDICT_UNKNOWN, "unknown");
     snprintf(
         place->why, sizeof place->why,
-        "its time was sampled too seldom: it takes %.0f times the samples at least, by a longer "
-        "run or record --repeat",
-        times);
+        "its time is uncertain by %.0f %%, from few samples or runs that differ: it takes %.0f "
+        "times the samples at least, by a longer run or record --repeat",
+        100 * spread, times);
 }
 
 /* The outermost level the machine has a ceiling of, where the kernel's bytes there are unknown. */
