@@ -3,6 +3,7 @@
 
 #include "render/text.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,10 +25,13 @@ bool rl_is_quiet(void)
     return is_quiet;
 }
 
+/* Whoever is about to say what failed still needs errno. */
 static unsigned columns_of(FILE *out)
 {
     struct winsize size;
+    int error = errno;
     bool is_terminal = ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col;
+    errno = error;
     return is_terminal ? size.ws_col : 0;
 }
 
