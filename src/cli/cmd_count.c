@@ -66,7 +66,14 @@ static enum rl_status add_image(const struct count *o, const char *path, struct 
                                 struct rl_error *err)
 {
     struct rl_result image;
-    RL_TRY(rl_result_read(path, &image, err));
+    struct rl_error why = {0};
+    enum rl_status read = rl_result_read(path, &image, &why);
+    if (read == RL_EDATA) { /* one killed as it began leaves no more */
+        fprintf(o->out, "left_out %s\n", why.text);
+        return RL_OK;
+    }
+    if (read)
+        return rl_fail(err, read, "%s", why.text);
     for (size_t i = 0; i < image.n_pieces; i++)
         if (!is_wanted(&image, &image.pieces[i], o->module))
             image.pieces[i].executions = 0;

@@ -34,13 +34,21 @@ static enum rl_status check_section(const struct result_view *view, unsigned i, 
     return RL_OK;
 }
 
+static enum rl_status no_result(const char *name, bool is_blank, struct rl_error *err)
+{
+    return rl_fail(err, RL_EDATA,
+                   is_blank ? "%s: its process was killed before it was counted"
+                            : "%s: not a result of the counting engine",
+                   name);
+}
+
 /* Check a header against the size of what it is the header of. */
 static enum rl_status view_open(const void *header, size_t size, const char *name,
                                 struct result_view *ret_view, struct rl_error *err)
 {
     struct result_view view = {.size = size};
     if (size < sizeof view.header || memcmp(header, RLE_RESULT_MAGIC, sizeof view.header.magic))
-        return rl_fail(err, RL_EDATA, "%s: not a result of the counting engine", name);
+        return no_result(name, size >= sizeof view.header && !*(const char *)header, err);
     memcpy(&view.header, header, sizeof view.header);
     if (view.header.version != RLE_RESULT_VERSION || view.header.header_bytes < sizeof view.header)
         return rl_fail(err, RL_EDATA,
@@ -149,7 +157,7 @@ static enum rl_status copy_file(struct copy *c, uint64_t file_size, struct rl_er
 {
     struct result_view view;
     if (file_size < sizeof c->header)
-        return rl_fail(err, RL_EDATA, "%s: not a result of the counting engine", c->name);
+        return no_result(c->name, false, err);
     RL_TRY(read_at(c, &c->header, sizeof c->header, 0, err));
     RL_TRY(view_open(&c->header, (size_t)file_size, c->name, &view, err));
     c->size = (size_t)size_of_copy(c, file_size);
@@ -179,7 +187,7 @@ enum rl_status result_load(const char *path, uint8_t **ret_data, size_t *ret_siz
     if (fstat(c.fd, &info))
         status = rl_fail_errno(err, "%s", path);
     else if (!S_ISREG(info.st_mode) || info.st_size <= 0)
-        status = rl_fail(err, RL_EDATA, "%s: not a result of the counting engine", path);
+        status = no_result(path, S_ISREG(info.st_mode), err);
     else
         status = copy_file(&c, (uint64_t)info.st_size, err);
     close(c.fd);
