@@ -91,7 +91,7 @@ struct rl_timing {
                              clock changed or the probe saw the core shared */
     uint64_t loops;     /**< loops a sample */
     unsigned clean;     /**< undisturbed samples the value rests on, of the rank with fewest; 0: it
-                           rests     on disturbed ones */
+                           rests on disturbed ones */
     bool disturbed; /**< hardly any clean sample, so disturbed ones had to be used, or (shared jobs)
                          hardly any without a low probe on some rank, or (private jobs, with the
                          probe) clean samples that have not settled: a spread over 2 %, fewer than
