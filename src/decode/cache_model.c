@@ -41,6 +41,8 @@ bool rl_cache_use_vectors(struct rl_cache *cache, bool allowed)
 #ifdef __x86_64__
     if (allowed && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl"))
         cache->walk = &rl_cache_walk_avx512;
+    else if (allowed && __builtin_cpu_supports("avx2"))
+        cache->walk = &rl_cache_walk_avx2;
 #endif
     return cache->walk != &rl_cache_walk_plain;
 }
@@ -90,10 +92,12 @@ static bool init_level(struct level *level, const struct rl_cache_level *from)
     level->magic = UINT64_MAX / from->sets + 1;
     if (from->sets > 1 && (from->sets & (from->sets - 1)) == 0 && from->sets <= 1u << REGION_SHIFT)
         level->mask = from->sets - 1;
-    if (from->sets % INTERLEAVE == 0)
+    if (from->sets % INTERLEAVE == 0 && level->n_groups > 1)
         level->per_slice = from->sets / INTERLEAVE;
     if (level->mask && level->per_slice)
         level->slice_shift = (uint32_t)__builtin_ctz(level->per_slice);
+    if (!level->per_slice)
+        level->direct = level->mask;
     if (level->mask || from->sets == 1)
         return true;
     level->region_start = calloc(REGIONS_MAX, sizeof *level->region_start);
@@ -155,6 +159,17 @@ enum rl_status rl_cache_reserve_cores(struct rl_cache *cache, uint32_t n_cores,
     return RL_OK;
 }
 
+/* A victim level right behind the first one would hand it dirty lines. */
+static void look_at_policies(struct rl_cache *c)
+{
+    uint32_t last = c->n_levels - 1;
+    if (last > 1 && c->level[last].policy == RL_CACHE_VICTIM)
+        c->victim = last;
+    c->first_is_alone = true;
+    for (uint32_t k = 0; k < c->n_levels; k++)
+        c->first_is_alone &= c->level[k].policy == RL_CACHE_NON_INCLUSIVE || k == c->victim;
+}
+
 enum rl_status rl_cache_new(const struct rl_cache_geometry *geometry, const uint32_t n_groups[],
                             struct rl_cache **ret_cache, struct rl_error *err)
 {
@@ -169,16 +184,15 @@ enum rl_status rl_cache_new(const struct rl_cache_geometry *geometry, const uint
     c->walk = &rl_cache_walk_plain;
     rl_cache_use_vectors(c, true);
     c->n_levels = geometry->n_levels;
-    c->independent = true;
     bool ok = true;
     for (uint32_t k = 0, flows = 0; k < c->n_levels; k++) {
         c->level[k].n_groups = n_groups ? n_groups[k] : 1;
         c->level[k].first_flow = flows;
         flows += c->level[k].n_groups;
         c->n_private += !geometry->level[k].shared;
-        c->independent &= geometry->level[k].policy == RL_CACHE_NON_INCLUSIVE;
         ok &= init_level(&c->level[k], &geometry->level[k]);
     }
+    look_at_policies(c);
     for (uint32_t i = 0; i < RECENT_REGIONS; i++)
         c->recent[i].region = NO_REGION;
     c->hash_region = malloc(REGION_HASH * sizeof *c->hash_region);

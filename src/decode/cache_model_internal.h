@@ -33,7 +33,8 @@ struct level {
     uint32_t stride;      /* entries from one set to the next; those past `ways` stay EMPTY */
     uint32_t mask;        /* sets - 1 if a power of two within a region, else 0 */
     uint64_t magic;       /* 2^64 / sets, rounded up: remainder by multiplication */
-    uint32_t per_slice;   /* sets / INTERLEAVE, or 0 where that is not whole */
+    uint32_t direct;      /* the mask likewise, if sets are stored in their order */
+    uint32_t per_slice;   /* sets / INTERLEAVE, or 0 where that is not whole, or there is no need */
     uint32_t slice_shift; /* its logarithm, where it has one and there is a mask; else 0 */
     uint32_t n_groups;
     uint32_t first_flow; /* of its boundary within an account */
@@ -55,8 +56,9 @@ struct cache_walk;
 struct rl_cache {
     const struct cache_walk *walk;
     uint32_t n_levels;
-    uint32_t n_private; /* levels before the first shared one */
-    bool independent;   /* all levels are non-inclusive */
+    uint32_t n_private;  /* levels before the first shared one */
+    uint32_t victim;     /* the last level if it, alone, is a victim level; 0: none is, or others */
+    bool first_is_alone; /* what the first level holds does not depend on the others of its core */
     uint32_t n_cores;
     struct level level[RL_CACHE_LEVELS_MAX];
     struct core *core;
@@ -82,11 +84,14 @@ struct cache_walk {
 
 extern const struct cache_walk rl_cache_walk_plain;
 #ifdef __x86_64__
+extern const struct cache_walk rl_cache_walk_avx2;
 extern const struct cache_walk rl_cache_walk_avx512;
 #endif
 
-/* Where a set is stored. Sampling keeps sets that agree modulo the first level's number of sets;
- * storing those side by side keeps a sample dense in the host's own caches. */
+/* Where a set is stored. Sampling, for which sets are counted in several groups, keeps sets that
+ * agree modulo the first level's number of sets; storing those side by side keeps a sample dense in
+ * the host's own caches. Where all are kept, their own order is better: lines next to each other
+ * would else be at places a power of two apart, which share few sets of the host's caches. */
 static inline uint32_t place_of(const struct level *level, uint32_t set)
 {
     if (!level->per_slice)

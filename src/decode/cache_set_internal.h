@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 #include <string.h>
-#if defined(__AVX512F__) && defined(__AVX512VL__)
+#if defined(__AVX2__)
 #include <immintrin.h>
 #elif defined(__SSE2__)
 #include <emmintrin.h>
@@ -17,6 +17,47 @@ enum { DIRTY = 1 };
 #define NOT_FOUND UINT32_MAX
 
 /* A set is aligned to its stride, 4, 8, 16 or 32 entries, and EMPTY beyond its ways. */
+
+#if defined(__AVX2__)
+typedef __m256i eight;
+
+static inline eight eight_load(const uint32_t *at)
+{
+    return _mm256_load_si256((const __m256i *)(const void *)at);
+}
+
+static inline void eight_store(uint32_t *at, eight value)
+{
+    _mm256_store_si256((__m256i *)(void *)at, value);
+}
+
+static inline uint32_t eight_equal(eight entries, uint32_t wanted)
+{
+    eight all = _mm256_or_si256(entries, _mm256_set1_epi32(DIRTY));
+    eight equal = _mm256_cmpeq_epi32(all, _mm256_set1_epi32((int)wanted));
+    return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(equal));
+}
+
+/* The last entry of `before`, then `entries` but the last. */
+static inline eight eight_down(eight before, eight entries)
+{
+    return _mm256_alignr_epi8(entries, _mm256_permute2x128_si256(before, entries, 0x21), 12);
+}
+
+/* `entries` but the first, then the first of `after`. */
+static inline eight eight_up(eight entries, eight after)
+{
+    return _mm256_alignr_epi8(_mm256_permute2x128_si256(entries, after, 0x21), entries, 4);
+}
+
+/* Places first .. first+7: those up to `at` from `yes`, the others from `no`. */
+static inline eight eight_choose(int first, uint32_t at, eight yes, eight no)
+{
+    eight place = _mm256_setr_epi32(first, first + 1, first + 2, first + 3, first + 4, first + 5,
+                                    first + 6, first + 7);
+    return _mm256_blendv_epi8(yes, no, _mm256_cmpgt_epi32(place, _mm256_set1_epi32((int)at)));
+}
+#endif
 
 /* Place of a line, or NOT_FOUND. */
 static inline uint32_t set_find(const uint32_t *set, uint32_t stride, uint32_t line)
@@ -32,6 +73,13 @@ static inline uint32_t set_find(const uint32_t *set, uint32_t stride, uint32_t l
         __m256i all = _mm256_or_si256(_mm256_load_si256((const __m256i *)(const void *)set),
                                       _mm256_set1_epi32(DIRTY));
         uint32_t equal = _mm256_cmpeq_epi32_mask(all, _mm256_set1_epi32((int)wanted));
+        return equal ? (uint32_t)__builtin_ctz(equal) : NOT_FOUND;
+    }
+#elif defined(__AVX2__)
+    if (stride == 8 || stride == 16) {
+        uint32_t equal = eight_equal(eight_load(set), wanted);
+        if (stride == 16)
+            equal |= eight_equal(eight_load(set + 8), wanted) << 8;
         return equal ? (uint32_t)__builtin_ctz(equal) : NOT_FOUND;
     }
 #endif
@@ -85,6 +133,17 @@ static inline void set_promote(uint32_t *set, uint32_t stride, uint32_t at, uint
         _mm256_store_si256((__m256i *)(void *)set, _mm256_mask_mov_epi32(all, moved, down));
         return;
     }
+#elif defined(__AVX2__)
+    if (stride == 8 || stride == 16) {
+        eight low = eight_load(set);
+        if (stride == 16) {
+            eight high = eight_load(set + 8);
+            eight_store(set + 8, eight_choose(8, at, eight_down(low, high), high));
+        }
+        eight down = eight_down(_mm256_set1_epi32((int)entry), low);
+        eight_store(set, eight_choose(0, at, down, low));
+        return;
+    }
 #endif
     (void)stride;
     set_shift(set, at);
@@ -100,8 +159,26 @@ static inline uint32_t set_insert(uint32_t *set, uint32_t ways, uint32_t stride,
 }
 
 /* Remove the entry at place `at`. */
-static inline void set_drop(uint32_t *set, uint32_t ways, uint32_t at)
+static inline void set_drop(uint32_t *set, uint32_t ways, uint32_t stride, uint32_t at)
 {
+#if defined(__AVX512F__) && defined(__AVX512VL__)
+    if (stride == 16) {
+        __m512i all = _mm512_load_si512(set);
+        __m512i up = _mm512_alignr_epi32(_mm512_set1_epi32((int)EMPTY), all, 1);
+        _mm512_store_si512(set, _mm512_mask_mov_epi32(up, (__mmask16)((1u << at) - 1), all));
+        return;
+    }
+#elif defined(__AVX2__)
+    if (stride == 16) {
+        eight low = eight_load(set);
+        eight high = eight_load(set + 8);
+        eight after = _mm256_set1_epi32((int)EMPTY);
+        eight_store(set, eight_choose(1, at, low, eight_up(low, high)));
+        eight_store(set + 8, eight_choose(9, at, high, eight_up(high, after)));
+        return;
+    }
+#endif
+    (void)stride;
     memmove(set + at, set + at + 1, (ways - 1 - at) * sizeof *set);
     set[ways - 1] = EMPTY;
 }

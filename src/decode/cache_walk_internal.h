@@ -24,6 +24,8 @@ static inline uint32_t set_of(const struct level *level, uint32_t line)
 /* Where the set of a line is stored. */
 static inline uint32_t place_for(const struct level *level, uint32_t line)
 {
+    if (level->direct)
+        return line & level->direct;
     if (level->slice_shift)
         return (line % INTERLEAVE) << level->slice_shift | (line & level->mask) / INTERLEAVE;
     return place_of(level, set_of(level, line));
@@ -130,6 +132,15 @@ static inline uint32_t number_of(struct rl_cache *c, uint64_t address_line)
     return id << REGION_SHIFT | (uint32_t)(address_line & ((1u << REGION_SHIFT) - 1));
 }
 
+/* The number of a line of a region seen lately; false if it is of another one. */
+static inline bool number_known(const struct rl_cache *c, uint64_t address_line, uint32_t *ret)
+{
+    uint64_t region = address_line >> REGION_SHIFT;
+    const struct recent_region *recent = &c->recent[region % RECENT_REGIONS];
+    *ret = recent->id << REGION_SHIFT | (uint32_t)(address_line & ((1u << REGION_SHIFT) - 1));
+    return recent->region == region;
+}
+
 /* ---- who else may hold a line ---- */
 
 static uint16_t *owner_of(struct rl_cache *c, uint32_t line)
@@ -158,7 +169,7 @@ static bool withdraw(struct rl_cache *c, uint32_t core, uint32_t line, bool away
             dirty |= spot.set[at] & DIRTY;
             spot.set[at] &= ~(uint32_t)DIRTY;
             if (away)
-                set_drop(spot.set, c->level[k].ways, at);
+                set_drop(spot.set, c->level[k].ways, c->level[k].stride, at);
         }
         if (dirty)
             count_writeback(c, flow, k, spot.group);
@@ -237,7 +248,7 @@ static uint32_t take_out(struct rl_cache *c, uint32_t core, uint32_t first, uint
         uint32_t at = set_find(spot.set, c->level[k].stride, line);
         if (at != NOT_FOUND) {
             dirty |= spot.set[at] & DIRTY;
-            set_drop(spot.set, c->level[k].ways, at);
+            set_drop(spot.set, c->level[k].ways, c->level[k].stride, at);
         }
         if (dirty)
             count_writeback(c, flow, k, spot.group);
@@ -332,7 +343,7 @@ static uint32_t fetch(struct rl_cache *c, uint32_t core, uint32_t k, uint32_t li
         uint32_t entry = spot.set[at];
         bool moves = victim && (kind != RL_CACHE_LOAD || !supplied(c, core, line, supply));
         if (moves)
-            set_drop(spot.set, level->ways, at);
+            set_drop(spot.set, level->ways, level->stride, at);
         else
             set_promote(spot.set, level->stride, at, entry);
         return moves ? entry & DIRTY : 0;
@@ -441,9 +452,10 @@ static uint32_t run_together(struct rl_cache *c, uint32_t core, const struct rl_
     return m;
 }
 
-/* ---- the same for one core whose levels take no notice of each other, the usual case. Then what
- * becomes of a line in the first level does not depend on the others: a few dozen steps are taken
- * there, and what they miss and evict goes through the others afterwards, in the same order. ----
+/* ---- the same for one core of which no level but perhaps a last one, behind two others, takes
+ * notice of another: the usual case. Then what becomes of a line in the first level does not depend
+ * on the others: a few dozen steps are taken there, and what they miss and evict goes through the
+ * others afterwards, in the same order. ----
  */
 
 struct missed {
@@ -455,12 +467,17 @@ struct missed {
     uint32_t place[RL_CACHE_LEVELS_MAX]; /* of its set at each level but the first */
 };
 
-/* A dirty line leaves level k. */
-static void write_back(const struct rl_cache *c, uint32_t k, uint32_t entry, uint32_t group,
-                       struct rl_cache_flow *flow)
+/* A line leaves level k. */
+static inline void send_out(const struct rl_cache *c, uint32_t k, uint32_t entry, uint32_t group,
+                            struct rl_cache_flow *flow)
 {
-    for (;;) {
-        account(c, flow, k, group)->writebacks++;
+    while (entry != EMPTY) {
+        if (entry & DIRTY)
+            account(c, flow, k, group)->writebacks++;
+        else if (k + 1 == c->victim)
+            account(c, flow, k, group)->castouts++;
+        else
+            return;
         if (++k == c->n_levels)
             return;
         const struct level *level = &c->level[k];
@@ -469,38 +486,43 @@ static void write_back(const struct rl_cache *c, uint32_t k, uint32_t entry, uin
             return;
         uint32_t at = set_find(spot.set, level->stride, entry >> 1);
         if (at != NOT_FOUND) {
-            set_promote(spot.set, level->stride, at, entry);
+            set_promote(spot.set, level->stride, at, spot.set[at] | entry);
             return;
         }
         entry = insert(level, spot.set, entry);
-        if (entry == EMPTY || !(entry & DIRTY))
-            return;
         group = spot.group;
     }
 }
 
-/* The levels beyond the first: the nearest that has the line makes it its most recent one, those
- * before get it. */
-static void fetch_alone(const struct rl_cache *c, const struct missed *m)
+/* The levels beyond the first: the nearest that has the line makes it its most recent one, or hands
+ * it over if it is a victim level; those before get it. */
+static inline void fetch_alone(const struct rl_cache *c, const struct missed *m)
 {
     struct spot spot[RL_CACHE_LEVELS_MAX];
-    uint32_t end = 1; /* levels that get the line */
+    uint32_t dirty = 0; /* in the last level that gets the line */
+    uint32_t end = 1;   /* levels that get the line */
     for (; end < c->n_levels; end++) {
         const struct level *level = &c->level[end];
         spot[end] = spot_at(c, 0, end, m->place[end]);
         if (spot[end].group == RL_CACHE_OUT)
             break;
         uint32_t at = set_find(spot[end].set, level->stride, m->line);
+        if (at != NOT_FOUND && end == c->victim) {
+            dirty = spot[end].set[at] & DIRTY;
+            set_drop(spot[end].set, level->ways, level->stride, at);
+            break;
+        }
         if (at != NOT_FOUND) {
             set_promote(spot[end].set, level->stride, at, spot[end].set[at]);
             break;
         }
         count_fill(account(c, m->flow, end, spot[end].group), m->kind);
+        if (end == c->victim)
+            break;
     }
-    for (uint32_t k = end; k-- > 1;) {
-        uint32_t gone = insert(&c->level[k], spot[k].set, m->line << 1);
-        if (gone != EMPTY && gone & DIRTY)
-            write_back(c, k, gone, spot[k].group, m->flow);
+    for (uint32_t k = end; k-- > 1; dirty = 0) {
+        uint32_t gone = insert(&c->level[k], spot[k].set, m->line << 1 | dirty);
+        send_out(c, k, gone, spot[k].group, m->flow);
     }
 }
 
@@ -509,6 +531,22 @@ static inline void fetch_sets(const struct rl_cache *c, struct missed *m)
     for (uint32_t k = 1; k < c->n_levels; k++) {
         m->place[k] = place_for(&c->level[k], m->line);
         __builtin_prefetch(spot_at(c, 0, k, m->place[k]).set);
+    }
+}
+
+/* Each line that comes in will most likely drive the least recent one of its set at the level
+ * before into the victim level. */
+static inline void fetch_sets_of_victims(const struct rl_cache *c, const struct missed missed[],
+                                         uint32_t n)
+{
+    if (!c->victim)
+        return;
+    const struct level *before = &c->level[c->victim - 1];
+    for (uint32_t i = 0; i < n; i++) {
+        struct spot spot = spot_at(c, 0, c->victim - 1, missed[i].place[c->victim - 1]);
+        uint32_t entry = spot.set[before->ways - 1];
+        if (entry != EMPTY)
+            __builtin_prefetch(spot_of(c, 0, c->victim, entry >> 1).set);
     }
 }
 
@@ -521,9 +559,9 @@ run_first(struct rl_cache *c, const struct rl_cache_step step[], uint32_t n, uin
     const struct level level = c->level[0];
     const struct bank bank = c->core[0].bank[0];
     uint32_t n_missed = 0;
+    uint32_t line = number_of(c, step[0].line);
     uint32_t i = 0;
     do {
-        uint32_t line = number_of(c, step[i].line);
         uint32_t place = place_for(&level, line);
         uint32_t *set = bank.entries + (size_t)place * stride;
         uint32_t group = bank.group ? bank.group[place] : 0;
@@ -542,7 +580,7 @@ run_first(struct rl_cache *c, const struct rl_cache_step step[], uint32_t n, uin
         m->group = group;
         m->kind = (enum rl_cache_kind)step[i].kind;
         fetch_sets(c, m);
-    } while (++i < n && step[i].kind != RL_CACHE_NT_STORE && is_recent(c, step[i].line));
+    } while (++i < n && step[i].kind != RL_CACHE_NT_STORE && number_known(c, step[i].line, &line));
     *ret_missed = n_missed;
     return i;
 }
@@ -565,12 +603,12 @@ static uint32_t run_alone(struct rl_cache *c, const struct rl_cache_step step[],
         n = run_first(c, step, n, STRIDE_16, missed, &n_missed);
     else
         n = run_first(c, step, n, stride, missed, &n_missed);
+    fetch_sets_of_victims(c, missed, n_missed);
     for (uint32_t i = 0; i < n_missed; i++) {
         const struct missed *m = &missed[i];
         count_fill(account(c, m->flow, 0, m->group), m->kind);
         fetch_alone(c, m);
-        if (m->gone != EMPTY && m->gone & DIRTY)
-            write_back(c, 0, m->gone, m->group, m->flow);
+        send_out(c, 0, m->gone, m->group, m->flow);
     }
     return n;
 }
@@ -578,7 +616,7 @@ static uint32_t run_alone(struct rl_cache *c, const struct rl_cache_step step[],
 static void walk_run(struct rl_cache *c, uint32_t core, const struct rl_cache_step step[],
                      uint32_t n)
 {
-    bool alone = c->independent && c->n_cores == 1;
+    bool alone = c->first_is_alone && c->n_cores == 1;
     while (n > 0) {
         uint32_t m = alone ? run_alone(c, step, n) : run_together(c, core, step, n);
         step += m;

@@ -11,8 +11,7 @@
 
 enum { MAX_CORES = 5, MAX_SETS = 2048, GROUPS = 3 };
 
-/* ---- the naive model: a list of copies a set, ages by a clock, every core asked every time ----
- */
+/* ---- the naive model: a list of copies a set, ages by a clock, every core asked ---- */
 
 struct copy {
     uint64_t line;
@@ -315,31 +314,46 @@ static struct rl_cache_geometry random_geometry(void)
     return g;
 }
 
-/* Random groups and, if `closed`, first-level sets left out with everything behind them. */
-static void random_groups(struct naive *n, bool with_out)
+/* Random groups of both models and, half of the time, sets that are in none. */
+static void random_groups(struct naive *n, struct rl_cache *cache)
 {
     const struct rl_cache_geometry *g = &n->geometry;
-    for (uint32_t k = 0; k < g->n_levels; k++)
+    bool with_out = rng() % 2;
+    for (uint32_t k = 0; k < g->n_levels; k++) {
         for (uint32_t set = 0; set < g->level[k].sets; set++)
             n->group[k][set] =
                 with_out && rng() % 4 == 0 ? RL_CACHE_OUT : (uint8_t)(rng() % GROUPS);
+        assert_int_equal(rl_cache_choose_sets(cache, k, RL_CACHE_ALL, n->group[k], NULL), RL_OK);
+    }
+}
+
+/* Levels with one group each store their sets in another order than those with several. */
+static void new_cache(const struct rl_cache_geometry *g, bool grouped, struct rl_cache **ret)
+{
+    const uint32_t groups[RL_CACHE_LEVELS_MAX] = {GROUPS, GROUPS, GROUPS, GROUPS};
+    assert_int_equal(rl_cache_new(g, grouped ? groups : NULL, ret, NULL), RL_OK);
+    rl_cache_use_vectors(*ret, rng() % 2);
+}
+
+static bool is_equal(const struct naive *naive, bool grouped, const struct rl_cache_flow flow[])
+{
+    uint32_t step = grouped ? GROUPS : 1;
+    for (uint32_t k = 0; k < naive->geometry.n_levels; k++)
+        if (memcmp(&flow[k * step], &naive->flow[k * GROUPS], step * sizeof *flow) != 0)
+            return false;
+    return true;
 }
 
 static void compare_run(const struct rl_cache_geometry *g, uint32_t n_cores, bool grouped,
                         uint64_t n_accesses)
 {
     struct naive *naive = malloc(sizeof *naive);
-    const uint32_t groups[RL_CACHE_LEVELS_MAX] = {GROUPS, GROUPS, GROUPS, GROUPS};
     struct rl_cache *cache = NULL;
     struct rl_cache_flow flow[RL_CACHE_LEVELS_MAX * GROUPS] = {0};
     naive_init(naive, g, 1);
-    assert_int_equal(rl_cache_new(g, groups, &cache, NULL), RL_OK);
-    rl_cache_use_vectors(cache, rng() % 2);
+    new_cache(g, grouped, &cache);
     if (grouped)
-        random_groups(naive, rng() % 2);
-    for (uint32_t k = 0; grouped && k < g->n_levels; k++)
-        assert_int_equal(rl_cache_choose_sets(cache, k, RL_CACHE_ALL, naive->group[k], NULL),
-                         RL_OK);
+        random_groups(naive, cache);
     uint64_t area = 4096u << rng() % 5;
     for (uint64_t i = 0; i < n_accesses; i++) {
         if (i == n_accesses / 8) { /* threads appear while the program runs */
@@ -349,7 +363,7 @@ static void compare_run(const struct rl_cache_geometry *g, uint32_t n_cores, boo
         struct access a = next_access(i, naive->n_cores, area);
         naive_access(naive, a.core, a.address, a.size, a.kind);
         rl_cache_access(cache, a.core, a.address, a.size, a.kind, flow);
-        if (memcmp(flow, naive->flow, sizeof flow[0] * g->n_levels * GROUPS) != 0)
+        if (!is_equal(naive, grouped, flow))
             fail_msg("access %llu differs", (unsigned long long)i);
     }
     assert_int_equal(rl_cache_forgotten(cache), 0);
@@ -378,25 +392,26 @@ static void several_cores_equal_the_naive_model(void **state)
     }
 }
 
-/* Steps of one core taken at once, some with a store behind them, at times over more regions than
- * are kept at hand. */
-static void compare_in_runs(const struct rl_cache_geometry *g, uint32_t n_cores, uint64_t n_runs)
+/* Steps of one core at once, some with a store behind them, of more or fewer regions. */
+static void compare_in_runs(const struct rl_cache_geometry *g, uint32_t n_cores, bool grouped,
+                            uint64_t n_runs)
 {
     enum { STEPS_MAX = 100 };
     struct naive *naive = malloc(sizeof *naive);
-    const uint32_t groups[RL_CACHE_LEVELS_MAX] = {GROUPS, GROUPS, GROUPS, GROUPS};
     struct rl_cache *cache = NULL;
     struct rl_cache_flow flow[RL_CACHE_LEVELS_MAX * GROUPS] = {0};
     struct rl_cache_step step[STEPS_MAX];
     naive_init(naive, g, n_cores);
-    assert_int_equal(rl_cache_new(g, groups, &cache, NULL), RL_OK);
-    rl_cache_use_vectors(cache, rng() % 2);
+    new_cache(g, grouped, &cache);
     assert_int_equal(rl_cache_reserve_cores(cache, n_cores, NULL), RL_OK);
+    if (grouped)
+        random_groups(naive, cache);
+    uint64_t area = 4096u << rng() % 8;
     for (uint64_t run = 0; run < n_runs; run++) {
         uint32_t n = (uint32_t)(rng() % (STEPS_MAX + 1));
         uint32_t core = (uint32_t)(rng() % n_cores);
         for (uint32_t i = 0; i < n; i++) {
-            struct access a = next_access(run * STEPS_MAX + i, n_cores, 1 << 14);
+            struct access a = next_access(run * STEPS_MAX + i, n_cores, area);
             bool stores = a.kind != RL_CACHE_NT_STORE && rng() % 4 == 0;
             uint64_t bytes = RL_CACHE_LINE_BYTES - a.address % RL_CACHE_LINE_BYTES;
             step[i] = (struct rl_cache_step){.line = a.address / RL_CACHE_LINE_BYTES,
@@ -409,22 +424,12 @@ static void compare_in_runs(const struct rl_cache_geometry *g, uint32_t n_cores,
                 naive_access(naive, core, a.address, bytes, RL_CACHE_STORE);
         }
         rl_cache_run(cache, core, step, n);
-        if (memcmp(flow, naive->flow, sizeof flow[0] * g->n_levels * GROUPS) != 0)
+        if (!is_equal(naive, grouped, flow))
             fail_msg("run %llu differs", (unsigned long long)run);
     }
     rl_cache_free(cache);
     naive_release(naive);
     free(naive);
-}
-
-static void a_run_of_steps_equals_its_accesses_in_turn(void **state)
-{
-    (void)state;
-    rng_state = 0x5ca1ab1e;
-    for (uint32_t i = 0; i < 60; i++) {
-        struct rl_cache_geometry g = random_geometry();
-        compare_in_runs(&g, 1 + i % MAX_CORES, 200);
-    }
 }
 
 /* Geometries of real machines: power of two and not, victim, inclusive. */
@@ -436,7 +441,24 @@ static const struct rl_cache_geometry real[] = {
       {512, 8, false, RL_CACHE_INCLUSIVE},
       {1920, 20, true, RL_CACHE_INCLUSIVE}}},
     {2, {{256, 2, false, 0}, {1536, 12, true, RL_CACHE_NON_INCLUSIVE}}},
+    {3, {{16, 5, false, 0}, {32, 8, false, 0}, {24, 15, true, RL_CACHE_VICTIM}}},
+    {4, {{8, 8, false, 0}, {16, 2, false, 0}, {24, 16, false, 0}, {64, 3, true, RL_CACHE_VICTIM}}},
 };
+
+static void a_run_of_steps_equals_its_accesses_in_turn(void **state)
+{
+    (void)state;
+    rng_state = 0x5ca1ab1e;
+    for (uint32_t i = 0; i < 60; i++) {
+        struct rl_cache_geometry g = random_geometry();
+        compare_in_runs(&g, 1 + i % MAX_CORES, i % 2, 200);
+    }
+    for (size_t i = 0; i < sizeof real / sizeof *real; i++) {
+        compare_in_runs(&real[i], 1, false, 2000);
+        compare_in_runs(&real[i], 1, true, 2000);
+        compare_in_runs(&real[i], 3, false, 500);
+    }
+}
 
 static void real_geometries_equal_the_naive_model(void **state)
 {
