@@ -9,6 +9,7 @@
 enum {
     RECORD = sizeof(struct rle_trace_record),
     PLACE_SHIFT = 3, /* a place has eight bytes */
+    AHEAD = 1024,    /* bytes */
 };
 
 void rle_trace_place(struct rle_emit *e, unsigned reg, unsigned t)
@@ -61,11 +62,25 @@ void rle_trace_forget_cluster(struct rle_emit *e, const struct rle_trace_cluster
     emit_forget(e, t, place, c->width - 1u);
 }
 
+/* The reader has the line that the ring goes on at; it comes back while others are written. */
+static void emit_prefetch_ahead(struct rle_emit *e, unsigned reg)
+{
+    if (reg >= 8)
+        rle_emit_1(e, REX | REX_B);
+    rle_emit_1(e, OP_ESCAPE);
+    rle_emit_1(e, OP_PREFETCH);
+    rle_emit_1(e, MOD_DISP32 | PREFETCHW_DIGIT << 3 | (reg & 7));
+    if ((reg & 7) == RM_SIB)
+        rle_emit_1(e, RM_SIB << 3 | RM_SIB);
+    rle_emit_4(e, AHEAD);
+}
+
 rle_fixup rle_trace_write_record(struct rle_emit *e, unsigned t, unsigned reg, uint32_t site)
 {
     rle_emit_load_tb(e, reg, AREA(cursor));
     rle_emit_store(e, t, reg, 0);
     rle_trace_store_imm(e, reg, sizeof(uint64_t), site);
+    emit_prefetch_ahead(e, reg);
     rle_emit_lea(e, reg, reg, RLE_REG_NONE, 0, RECORD);
     rle_emit_store_tb(e, reg, AREA(cursor));
     rle_emit_alu_tb(e, RLE_CMP, true, reg, AREA(limit));

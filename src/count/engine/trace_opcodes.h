@@ -27,6 +27,8 @@ enum {
     OP_MOVZX_8 = 0xB6, /* behind OP_ESCAPE, as the next two */
     OP_BT = 0xA3,
     OP_RDFSBASE = 0xAE,
+    OP_PREFETCH = 0x0D, /* a NOP where it is not known */
+    PREFETCHW_DIGIT = 1,
     MOD_REG = 0xC0,
     MOD_DISP32 = 0x80,
     MOD_DISP8 = 0x40,
