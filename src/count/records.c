@@ -13,6 +13,7 @@ struct batch {
     struct rl_account_table *table;
     uint32_t core;
     uint32_t n_flows;
+    uint64_t own;
     bool out_of_memory;
     uint32_t n;
     struct rl_cache_step step[1 + STEPS_AT_ONCE];
@@ -36,6 +37,8 @@ static inline struct rl_cache_flow *account_of(struct batch *b, uint32_t site)
 static inline void add_step(struct batch *b, uint32_t site, uint64_t line, enum rl_cache_kind kind,
                             uint64_t bytes)
 {
+    if (!(b->own >> line % RLE_TRACE_CLASSES & 1))
+        return;
     struct rl_cache_step *last = &b->step[b->n];
     bool repeats =
         last->line == line && last->kind != RL_CACHE_NT_STORE && kind != RL_CACHE_NT_STORE;
@@ -100,6 +103,7 @@ bool rl_records_run(const struct rl_records *records, struct rl_cache *cache, ui
     batch.table = table;
     batch.core = core;
     batch.n_flows = n_flows;
+    batch.own = records->own;
     batch.out_of_memory = false;
     batch.n = 0;
     batch.step[0] = (struct rl_cache_step){.kind = RL_CACHE_NT_STORE};

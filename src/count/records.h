@@ -18,10 +18,12 @@ struct rl_records {
     const struct rle_trace_record *record; /**< [n] */
     uint64_t n;
     uint64_t watched; /**< classes of lines, one bit each, whose records are to be counted */
+    uint64_t own;     /**< and those that are to go through the model */
 };
 
 /**
- * Put them all through a model, in their order.
+ * Put them through a model, in their order, but for lines that are not `own`: what these lines do
+ * must not matter to those that are.
  *
  * @param core           of the model, which must have it.
  * @param table          accounts are looked up, and made, here …

@@ -50,6 +50,7 @@ struct worker {
     struct rl_simulation *traffic;
     uint32_t index;
     struct rl_cache *cache;
+    uint64_t own; /* classes of lines, one bit each */
     pthread_t thread;
     bool out_of_memory;
     uint64_t malformed;
@@ -195,8 +196,8 @@ static enum rl_status keep_accounts(void *context, struct rl_channel_process *pr
 static void run_job(struct worker *w, const struct job *job)
 {
     const struct rl_channel_process *process = job->thread->process;
-    const struct rl_records records = {process->sites, process->n_sites, job->record, job->n,
-                                       w->traffic->watched};
+    const struct rl_records records = {process->sites, process->n_sites,    job->record,
+                                       job->n,         w->traffic->watched, w->own};
     uint32_t core = ((const struct reader *)job->thread->user)->core;
     if (!rl_records_run(&records, w->cache, core, &job->accounts->by_worker[w->index],
                         w->traffic->n_flows, &w->watched, &w->malformed))
@@ -487,21 +488,13 @@ static void *read_channel(void *argument)
 /* ---- life ---- */
 
 /* Several workers: each keeps the classes that are its own. */
-static enum rl_status share_sets(struct rl_simulation *t, struct worker *w, struct rl_error *err)
+static uint64_t share_of(const struct rl_simulation *t, uint32_t index)
 {
-    for (uint32_t k = 0; k < t->options.geometry.n_levels; k++) {
-        uint32_t sets = t->options.geometry.level[k].sets;
-        uint8_t *group = malloc(sets);
-        if (!group)
-            return rl_fail(err, RL_ENOMEM, "no memory for the traffic model");
-        for (uint32_t set = 0; set < sets; set++)
-            group[set] =
-                set % t->sampling.classes % t->options.n_workers == w->index ? 0 : RL_CACHE_OUT;
-        enum rl_status status = rl_cache_choose_sets(w->cache, k, RL_CACHE_ALL, group, err);
-        free(group);
-        RL_TRY(status);
-    }
-    return RL_OK;
+    uint64_t own = 0;
+    for (uint32_t line = 0; line < RLE_TRACE_CLASSES; line++)
+        if (line % t->sampling.classes % t->options.n_workers == index)
+            own |= (uint64_t)1 << line;
+    return own;
 }
 
 static enum rl_status init(struct rl_simulation *t, struct rl_error *err)
@@ -517,8 +510,7 @@ static enum rl_status init(struct rl_simulation *t, struct rl_error *err)
         w->traffic = t;
         w->index = i;
         RL_TRY(rl_cache_new(&t->options.geometry, n_groups, &w->cache, err));
-        if (t->options.n_workers > 1)
-            RL_TRY(share_sets(t, w, err));
+        w->own = share_of(t, i);
     }
     if (t->options.n_workers == 1)
         RL_TRY(rl_sampling_attach(&t->sampling, t->worker[0].cache, 0, err));
