@@ -281,10 +281,10 @@ static double nop_seen(const struct rl_sampler *s, unsigned rank)
 }
 
 /* The rank that saw most shows what the others could see. What is known of a core is what it shows
- * at least: a few per cent depend on where the probe's code lies. */
+ * at least: a few per cent depend on where the probe's code lies. Beyond its whole width it is not
+ * the probe but the clock. */
 static double expected_nop(const struct rl_sampler *s)
 {
-    const double most_above = 1.08; /* beyond, it is not the probe but the clock */
     double most = 0;
     double known = s->how->nop_per_cycle;
     if (known > 0 && count_probes(s) < LEAST_PROBES)
@@ -295,8 +295,7 @@ static double expected_nop(const struct rl_sampler *s)
     }
     if (known <= 0)
         return rl_nop_expected(most);
-    most = most < most_above * known ? most : most_above * known;
-    return most > known ? most : known;
+    return fmax(known, fmin(most, ceil(known)));
 }
 
 /* A team is contended when its worst rank never saw its core undisturbed. */
@@ -312,6 +311,7 @@ static void report_probe(const struct rl_sampler *s, struct rl_sampling_report *
             for (unsigned i = 0; i < s->repeats[j]; i++, total++)
                 clean += sample_of(s, k, j, i)->nop >= s->nop_bar;
     }
+    total += (size_t)s->waited * s->n_rank;
     report->nop_expected = s->nop_bar / clean_share;
     report->clean_share = total ? (double)clean / (double)total : 0;
     report->probes = (unsigned)total;

@@ -23,6 +23,7 @@ enum { LEAST_DISTURBED = 50 };
 static const double long_call_s = 0.05;
 static const double steady_interval_s = 0.25;
 static const double judge_interval_s = 0.05;
+static const double judge_pause = 20; /* times what a judgement took, while all ranks waited */
 
 static void meet(struct rl_sampler *s)
 {
@@ -211,6 +212,14 @@ static void tell(struct rl_sampler *s, const struct rl_job *job)
     }
 }
 
+/* Are there samples enough to go on in quiet moments only? */
+static bool can_wait(const struct rl_sampler *s, unsigned j)
+{
+    const struct rl_job *job = &s->job[j];
+    return s->judged && !job->shared && !job->untimed && s->repeats[j] >= LEAST_DISTURBED &&
+           s->repeats[j] >= s->how->min_repeats;
+}
+
 /* One sample of one job by one rank. false: the run was stopped instead. */
 static bool take_sample(struct rl_sampler *s, unsigned j, unsigned rank)
 {
@@ -230,11 +239,11 @@ static bool take_sample(struct rl_sampler *s, unsigned j, unsigned rank)
         return false;
     struct rl_sample *sample = &r->sample[(size_t)j * s->how->max_repeats + s->repeats[j]];
     r->last = NULL;
-    if (s->judged && !job->shared && !job->untimed && nop < s->nop_bar &&
-        s->repeats[j] >= LEAST_DISTURBED) {
+    if (can_wait(s, j) && nop < s->nop_bar) {
         *sample = (struct rl_sample){.nop = nop, .nop_before = nop}; /* it could not count */
         return true;
     }
+    atomic_store(&s->taken, true);
     double seconds = timed_s(s, job, rank, s->loops[j]);
     bool steady = read_clock(s, r);
     sample->clock_hz = steady ? clock_agreed(s, r) : -clock_highest(s, r);
@@ -276,15 +285,22 @@ static bool all_steady(struct rl_sampler *s)
     return true;
 }
 
+/* Many ranks with many samples each take long to judge. */
+static bool judge(struct rl_sampler *s, double now_s)
+{
+    s->judged = rl_sampler_judge(s);
+    s->judged_s = rl_now_s();
+    s->judge_gap_s = fmax(judge_interval_s, judge_pause * (s->judged_s - now_s));
+    return s->judged;
+}
+
 /* The budget is used up. @return whether jobs go on that were disturbed most of the time. */
 static bool goes_on(struct rl_sampler *s, double now_s)
 {
     if (now_s - s->start_s >= s->how->budget_s + s->how->overtime_s)
         return false;
-    if (s->overtime && now_s - s->checked_s < judge_interval_s)
-        return true;
-    s->checked_s = now_s;
-    s->judged = s->overtime = rl_sampler_judge(s);
+    if (!s->overtime || now_s - s->judged_s >= s->judge_gap_s)
+        s->overtime = judge(s, now_s);
     return s->overtime;
 }
 
@@ -300,18 +316,25 @@ static void judge_round(struct rl_sampler *s)
     }
     if (s->overtime)
         return;
-    if (s->how->overtime_s > 0 && now_s - s->judged_s >= judge_interval_s) {
-        s->judged_s = now_s;
-        s->judged = rl_sampler_judge(s);
-    }
+    if (s->how->overtime_s > 0 && now_s - s->judged_s >= s->judge_gap_s)
+        judge(s, now_s);
     if (s->how->steady_spread > 0 && now_s - s->start_s >= s->how->least_s &&
         now_s - s->checked_s >= steady_interval_s) {
-        s->checked_s = now_s;
         if (all_steady(s)) {
             s->steady = true;
             request_stop(s);
         }
+        s->checked_s = rl_now_s();
     }
+}
+
+/* Waiting uses up no repeats, or a neighbour busy for seconds would use them all. */
+static void end_turn(struct rl_sampler *s, unsigned j)
+{
+    if (atomic_exchange(&s->taken, false))
+        s->repeats[j]++;
+    else
+        s->waited++;
 }
 
 static void sample_on(void *arg, unsigned rank)
@@ -331,7 +354,7 @@ static void sample_on(void *arg, unsigned rank)
                 return;
             meet(s);
             if (rank == 0)
-                s->repeats[j]++;
+                end_turn(s, j);
             meet(s);
         }
         meet(s); /* what is due depends on what a judgement changes */

@@ -40,6 +40,8 @@ struct rl_sampler {
     struct rl_sample_rank *rank; /**< [n_rank] */
     uint64_t *loops;             /**< [n_job] */
     unsigned *repeats;           /**< [n_job] */
+    atomic_bool taken;           /**< some rank has taken the sample of this turn */
+    unsigned waited;             /**< turns of jobs that no rank took */
     bool *wanting;               /**< [n_job] private, and not settled */
     unsigned round;
     double start_s;
@@ -47,6 +49,7 @@ struct rl_sampler {
     double told_s;
     double checked_s;
     double judged_s;
+    double judge_gap_s;    /**< judgements are no closer than this */
     double nop_bar;        /**< samples of private jobs count from here on, see rl_sampler_judge */
     atomic_uint stop_turn; /**< ranks leave at this barrier */
     bool cancelled;

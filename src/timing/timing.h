@@ -61,13 +61,11 @@ struct rl_sampling {
     double steady_spread; /**< stop early once every job's spread is below; 0: never early */
     unsigned top;         /**< least samples a value rests on, see rl_estimate_top */
     const struct rl_clock *clock; /**< as calibrated before; NULL: calibrate now, 20 ms */
-    bool probe; /**< run the contention probe between samples; those of private jobs next
-                     to a low one do not count */
-    double
-        nop_per_cycle; /**< what the probe shows on this core undisturbed, at least; 0: inferred */
-
-    bool probe_window; /**< the probe also asks for the reorder buffer, see rl_window_rate: where
-                            the core is known to have what that needs */
+    bool probe;           /**< run the contention probe between samples; those of private jobs next
+                               to a low one do not count */
+    double nop_per_cycle; /**< the least an undisturbed core shows the probe; 0: inferred */
+    bool probe_window;    /**< the probe also asks for the reorder buffer, see rl_window_rate: where
+                               the core is known to have what that needs */
 
     bool (*cancelled)(void *context); /**< polled between samples; true ends with RL_ECANCEL */
     void (*progress)(void *context, double fraction, const char *job); /**< every 50 ms or so */
@@ -92,11 +90,7 @@ struct rl_timing {
     uint64_t loops;     /**< loops a sample */
     unsigned clean;     /**< undisturbed samples the value rests on, of the rank with fewest; 0: it
                            rests on disturbed ones */
-    bool disturbed; /**< hardly any clean sample, so disturbed ones had to be used, or (shared jobs)
-                         hardly any without a low probe on some rank, or (private jobs, with the
-                         probe) clean samples that have not settled: a spread over 2 %, fewer than
-                         twice `top` within 1 % below the value or above it, or a neighbour that
-                       comes and goes faster than samples are taken: read the rate as "at least" */
+    bool disturbed;     /**< read the rate as "at least": see rl_sample */
 };
 
 /** What a whole call of rl_sample saw. */
@@ -115,6 +109,11 @@ struct rl_sampling_report {
 
 /**
  * Sample jobs until the budget is used up or everything is steady.
+ *
+ * A job is disturbed if there is hardly any clean sample, so that disturbed ones had to be used;
+ * shared: hardly any without a low probe on some rank; private, with the probe: if clean samples
+ * have not settled, which are a spread over 2 %, fewer than twice `top` samples within 1 % below
+ * the value or above it, or a neighbour that comes and goes faster than samples are taken.
  *
  * @param team        threads to run on; NULL: the calling thread, as it is.
  * @param job         [n_job] in the order of a round; borrowed.

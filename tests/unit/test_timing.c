@@ -422,12 +422,16 @@ static void a_neighbour_that_only_polls_is_noticed_by_a_core_that_showed_more(vo
     }
     (void)rl_sampler_judge(&s);
     assert_float_equal(s.nop_bar, 0.985 * 7.9, 1e-9);
-    how.nop_per_cycle = 7; /* 13 % more than is known are the clock's error */
-    (void)rl_sampler_judge(&s);
-    assert_float_equal(s.nop_bar, 0.985 * 1.08 * 7, 1e-9);
-    repeats = SAMPLES; /* too few to tell */
+    how.nop_per_cycle = 6.9; /* more than the whole width is the clock's error */
     (void)rl_sampler_judge(&s);
     assert_float_equal(s.nop_bar, 0.985 * 7, 1e-9);
+    how.nop_per_cycle = s.nop_bar / 0.985; /* as another phase begins with it */
+    (void)rl_sampler_judge(&s);
+    assert_float_equal(s.nop_bar, 0.985 * 7, 1e-9);
+    repeats = SAMPLES; /* too few to tell */
+    how.nop_per_cycle = 6.9;
+    (void)rl_sampler_judge(&s);
+    assert_float_equal(s.nop_bar, 0.985 * 6.9, 1e-9);
 }
 
 static void overtime_ends(void **state)
@@ -448,6 +452,26 @@ static void overtime_ends(void **state)
     assert_true(report.elapsed_s >= how.budget_s + how.overtime_s);
     how.overtime_s = -1;
     assert_int_equal(rl_sample(NULL, &job, 1, &how, &t, &report, NULL), RL_EINVAL);
+}
+
+/* A probe takes 5 us, so that samples in each moment of the overtime would be more than allowed. */
+static void waiting_for_a_quiet_moment_uses_up_no_repeats(void **state)
+{
+    (void)state;
+    struct tally tally = {0};
+    struct rl_job job = {.name = "count", .run = count_loops, .arg = &tally, .loops = 1};
+    struct rl_sampling how = rl_sampling_default();
+    how.budget_s = 0.005;
+    how.overtime_s = 0.05;
+    how.max_repeats = 1500;
+    how.probe = true;
+    how.nop_per_cycle = 1e6;
+    struct rl_timing t;
+    struct rl_sampling_report report;
+    assert_int_equal(rl_sample(NULL, &job, 1, &how, &t, &report, NULL), RL_OK);
+    assert_true(report.elapsed_s >= how.budget_s + how.overtime_s);
+    assert_true(t.disturbed && t.repeats < how.max_repeats);
+    assert_true(report.probes > t.repeats);
 }
 
 int main(void)
@@ -473,6 +497,7 @@ int main(void)
         cmocka_unit_test(a_neighbour_quicker_than_samples_settles_nothing),
         cmocka_unit_test(a_neighbour_that_only_polls_is_noticed_by_a_core_that_showed_more),
         cmocka_unit_test(overtime_ends),
+        cmocka_unit_test(waiting_for_a_quiet_moment_uses_up_no_repeats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
