@@ -54,7 +54,7 @@ struct rl_job {
 struct rl_sampling {
     double budget_s;      /**< stop after this time, once min_repeats are there */
     double overtime_s;    /**< with the probe: go on at most so long with private jobs whose samples
-                               have not settled, see rl_timing.disturbed */
+                               have not settled, see rl_sample */
     double least_s;       /**< do not stop before this time even if all is steady */
     unsigned min_repeats; /**< samples of every job, whatever the budget */
     unsigned max_repeats; /**< samples of every job at most; <= 65536 */
