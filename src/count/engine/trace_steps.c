@@ -21,6 +21,8 @@ enum {
     DIGIT_DEC = 1,
     MOD_IS_REG = 3,
     REX_WIDE = 8,
+    N_REGISTERS = 16,
+    N_COUNTDOWN = 3, /* registers: the countdown, and what the arrival takes for its own use */
 };
 
 /* The immediate of add or sub. */
@@ -110,6 +112,31 @@ static bool shift_of(int64_t bytes, uint8_t *ret_shift)
     return true;
 }
 
+/* The stack pointer, and the registers of the addresses that the arrival looks up. */
+static uint16_t registers_in_use(const struct rle_trace_plan *plan)
+{
+    uint16_t used = rle_trace_bit(RLE_RSP);
+    for (unsigned k = 0; k < plan->n; k++)
+        if (plan->cluster[k].steps)
+            used |= rle_trace_registers(&plan->cluster[k]);
+    return used;
+}
+
+static unsigned n_bits(uint16_t set)
+{
+    unsigned n = 0;
+    for (; set; set &= (uint16_t)(set - 1))
+        n++;
+    return n;
+}
+
+/* The loop does not count down after all. */
+static void drop_steps(struct rle_trace_plan *plan)
+{
+    for (unsigned k = 0; k < plan->n; k++)
+        plan->cluster[k].steps = false;
+}
+
 bool rle_trace_find_steps(const struct rle_superblock *sb, unsigned ways,
                           struct rle_trace_plan *plan)
 {
@@ -131,6 +158,10 @@ bool rle_trace_find_steps(const struct rle_superblock *sb, unsigned ways,
                    shift_of(step, &c->step_shift);
         any |= c->steps;
     }
+    if (any && n_bits(registers_in_use(plan)) > N_REGISTERS - N_COUNTDOWN) {
+        drop_steps(plan);
+        return false;
+    }
     return any;
 }
 
@@ -147,10 +178,7 @@ static struct {
 static unsigned other_register(const struct rle_superblock *sb, const struct rle_trace_plan *plan,
                                uint16_t besides)
 {
-    uint16_t used = besides | rle_trace_bit(RLE_RSP) | rle_trace_bit(sb->resident[0]);
-    for (unsigned k = 0; k < plan->n; k++)
-        if (plan->cluster[k].steps)
-            used |= rle_trace_registers(&plan->cluster[k]);
+    uint16_t used = besides | rle_trace_bit(sb->resident[0]) | registers_in_use(plan);
     return (unsigned)__builtin_ctz((uint16_t)~used);
 }
 

@@ -45,6 +45,32 @@ enum { SPAN = 1 << 20, PITCH = 4096 + 64, MARGIN = 1 << 16 };
     }
 FUNCTIONS(DEFINE)
 
+/* Twelve bases, or one fewer, each at another place in its line: with the index and the bound they
+ * leave one register of the sixteen for the countdown beside the stack pointer. Nothing but the
+ * call is put on the stack: where that lies varies. */
+#define MANY_BASES(name, last)                                                                     \
+    void name(char *at, unsigned long n);                                                          \
+    __asm__(".text\n.globl " #name "\n.type " #name ", @function\n" #name ":\n"                    \
+            "movq %rbx, %xmm1; movq %rbp, %xmm2; movq %r12, %xmm3\n"                               \
+            "movq %r13, %xmm4; movq %r14, %xmm5; movq %r15, %xmm6\n"                               \
+            "lea 4136(%rdi), %rcx; lea 8208(%rdi), %rdx; lea 12344(%rdi), %rbx\n"                  \
+            "lea 16416(%rdi), %rbp; lea 20488(%rdi), %r8; lea 24624(%rdi), %r9\n"                  \
+            "lea 28696(%rdi), %r10; lea 32768(%rdi), %r11; lea 36904(%rdi), %r12\n"                \
+            "lea 40976(%rdi), %r13; lea 45112(%rdi), %r14; xor %r15d, %r15d\n"                     \
+            "1: movq (%rdi,%r15,8), %xmm0; movq (%rcx,%r15,8), %xmm0\n"                            \
+            "movq (%rdx,%r15,8), %xmm0; movq (%rbx,%r15,8), %xmm0\n"                               \
+            "movq (%rbp,%r15,8), %xmm0; movq (%r8,%r15,8), %xmm0\n"                                \
+            "movq (%r9,%r15,8), %xmm0; movq (%r10,%r15,8), %xmm0\n"                                \
+            "movq (%r11,%r15,8), %xmm0; movq (%r12,%r15,8), %xmm0\n"                               \
+            "movq (%r13,%r15,8), %xmm0\n" last "\n"                                                \
+            "add $1, %r15; cmp %rsi, %r15; jne 1b\n"                                               \
+            "movq %xmm1, %rbx; movq %xmm2, %rbp; movq %xmm3, %r12\n"                               \
+            "movq %xmm4, %r13; movq %xmm5, %r14; movq %xmm6, %r15; ret\n"                          \
+            ".size " #name ", . - " #name "\n")
+
+MANY_BASES(eleven_bases, "");
+MANY_BASES(twelve_bases, "movq (%r14,%r15,8), %xmm0");
+
 /* So many times round, from a place in each row on; some bytes further each time. */
 static void run(void (*kernel)(char *, unsigned long), char *area, unsigned long times)
 {
@@ -65,6 +91,8 @@ int main(void)
     run(name, area, 400);                                                                          \
     fprintf(stderr, "steps %s\n", #name);
     FUNCTIONS(RUN)
+    RUN(eleven_bases, )
+    RUN(twelve_bases, )
     free(area);
     return 0;
 }
