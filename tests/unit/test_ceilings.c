@@ -370,7 +370,6 @@ static void a_limit_that_was_exceeded_is_taken_back(void **state)
                            "to do 16, and 1 other ceiling"));
 }
 
-/* A shared core slows the chain that measures the clock: rates per cycle come out too high. */
 static void a_lower_bound_that_meets_the_limit_is_the_rate(void **state)
 {
     (void)state;
@@ -383,6 +382,7 @@ static void a_lower_bound_that_meets_the_limit_is_the_rate(void **state)
     assert_false(rl_limit_is_met(&unknown, 15.9, 3));
 }
 
+/* A shared core slows the chain that measures the clock: rates per cycle come out too high. */
 static void a_disturbed_core_says_nothing_of_its_limits(void **state)
 {
     (void)state;
