@@ -219,9 +219,9 @@ static void default_action(const struct rle_thread *thread, int signal, struct r
         return;
     action.handler = RLE_SIG_DFL;
     set_kernel_action(signal, &action);
-    if (synchronous &&
-        signal !=
-            SIGTRAP) { /* executes the faulting instruction again, natively, in its own state */
+    /* A fault comes again when its instruction is executed again, natively, in its own state. A
+     * trap does not: it is reported behind its instruction, so that the signal is sent instead. */
+    if (synchronous && signal != SIGTRAP) {
         rle_registers_to(thread, uc);
         uc->greg[RLE_GREG_RIP] = thread->next_pc;
         uc->mask &= ~RLE_SIGNAL_BIT(signal);
