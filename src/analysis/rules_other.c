@@ -59,14 +59,16 @@ static bool disturbed(const struct rl_evidence *e, char *text, size_t size, doub
 {
     const double worst_share = 0.5;
     const double good = 0.8;
-    double attained = fmax(e->place->attained, e->place->isa_attained);
+    const struct rl_placement *p = e->place;
+    double attained = fmax(p->attained, p->isa_attained);
     if (attained < worst_share || attained >= good || !misses(e->kernel, RL_UNDISTURBED_TIME))
         return false;
     *ret_gain = 0;
     snprintf(text, size,
              "shared its cores with other work whenever it was timed, which alone can explain %.0f "
-             "%% of its roof: time it again on a quiet machine before acting",
-             100 * e->place->attained);
+             "%% of %s: time it again on a quiet machine before acting",
+             100 * attained,
+             p->isa_attained > p->attained ? "what its own instructions allow" : "its roof");
     return true;
 }
 

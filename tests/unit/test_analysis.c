@@ -260,20 +260,29 @@ static void a_disturbed_time_is_taken_again_before_anything_else(void **state)
     struct rl_error err = {0};
     const struct {
         double fma;
-        bool disturbed, speaks;
+        const char *isa;
+        bool disturbed;
+        const char *says; /* NULL: nothing */
     } of[] = {
-        {1.5e10, true, true}, {1.5e10, false, false}, {1e10, true, false}, {2.25e10, true, false}};
+        {1.5e10, "avx2", true, "60 % of its roof:"},
+        {1.5e10, "avx2", false, NULL},
+        {1e10, "avx2", true, NULL},
+        {2.25e10, "avx2", true, NULL},
+        {3.75e9, "scalar", true, "60 % of what its own instructions allow:"}, /* 15 % of its roof */
+    };
     for (size_t i = 0; i < sizeof of / sizeof of[0]; i++) {
         struct rl_machine m = test_machine();
         struct rl_profile p = {0};
         struct rl_kernel *k = add_kernel(&p, "gemm", 1);
-        add_ops(k, RL_OP_FMA, "avx2", "", of[i].fma);
+        add_ops(k, RL_OP_FMA, of[i].isa, "", of[i].fma);
         if (of[i].disturbed)
             assert_int_equal(rl_missing_add(&k->missing, RL_UNDISTURBED_TIME, "busy", &err), RL_OK);
         struct rl_report r = build(&m, &p, NULL);
-        assert_int_equal(find_advice(&r.row[0], "time.disturbed") != NULL, of[i].speaks);
-        if (of[i].speaks)
+        assert_int_equal(find_advice(&r.row[0], "time.disturbed") != NULL, of[i].says != NULL);
+        if (of[i].says) {
             assert_string_equal(r.row[0].advice[0].id, "time.disturbed");
+            assert_non_null(strstr(r.row[0].advice[0].text, of[i].says));
+        }
         rl_report_release(&r);
         rl_profile_release(&p);
         rl_machine_release(&m);
