@@ -104,7 +104,8 @@ static enum kind kind_of_elf(long fd, const char *head, uint64_t n)
     return BARE;
 }
 
-/* The interpreter that the first line of a script names, in place of that line. */
+/* The interpreter that the first line of a script names, in place of that line. Behind the n bytes
+ * read there is one more; the last line of a file need not be ended. */
 static const char *interpreter(char *head, uint64_t n)
 {
     uint64_t begin = sizeof("#!") - 1, end;
@@ -113,7 +114,7 @@ static const char *interpreter(char *head, uint64_t n)
     for (end = begin; end < n && head[end] && head[end] != '\n'; end++)
         if (head[end] == ' ' || head[end] == '\t')
             break;
-    if (end == n)
+    if (end == HEAD_BYTES - 1)
         return "";
     head[end] = '\0';
     return head + begin;
@@ -125,7 +126,7 @@ static enum kind kind_of(long fd, bool *ret_script)
     char head[HEAD_BYTES];
     *ret_script = false;
     for (unsigned depth = 0; depth <= NESTED_MAX && !rle_is_error(fd); depth++) {
-        uint64_t n = read_at(fd, head, sizeof(head), 0);
+        uint64_t n = read_at(fd, head, sizeof(head) - 1, 0);
         bool is_script = n > 2 && head[0] == '#' && head[1] == '!';
         enum kind kind = LOADED;
         if (n >= sizeof(Elf64_Ehdr) && head[EI_MAG0] == ELFMAG0 && head[EI_MAG1] == ELFMAG1 &&

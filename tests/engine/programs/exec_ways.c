@@ -88,7 +88,7 @@ static void start(const struct way *way)
 int main(int argc, char **argv)
 {
     char folder[] = "/tmp/rl-exec-ways-XXXXXX", link[64], script[4200];
-    if (argc > 1 && !strcmp(argv[1], "child"))
+    if (argc > 1 && (!strcmp(argv[1], "child") || !strcmp(argv[1], "./unended")))
         return child(argv);
     if (argc < 2 || !mkdtemp(folder) || chdir(folder))
         return CANNOT;
@@ -98,9 +98,12 @@ int main(int argc, char **argv)
     snprintf(link, sizeof(link), "/proc/self/fd/%d", memory);
     int lines = open("script", O_WRONLY | O_CREAT, 0755),
         empty = open("none", O_RDWR | O_CREAT, 0755);
+    int unended = open("unended", O_WRONLY | O_CREAT, 0755);
     int n = snprintf(script, sizeof(script), "#!%s child\n", argv[1]);
+    int plain = n - (int)sizeof(" child"); /* without arguments or end of line */
     if (small < 0 || strange < 0 || symlink(argv[1], "link") ||
-        write(lines, script, (size_t)n) != n || close(lines) || close(empty))
+        write(lines, script, (size_t)n) != n || close(lines) || close(empty) ||
+        write(unended, script, (size_t)plain) != plain || close(unended))
         return CANNOT;
     int script_fd = open("script", O_RDONLY), none = open("none", O_RDONLY | O_CLOEXEC);
     const struct way ways[] = {
@@ -112,6 +115,7 @@ int main(int argc, char **argv)
         {"the same, by a child that shares memory", memory, "", AT_EMPTY_PATH, 0, 1},
         {"a link to a descriptor", AT_FDCWD, link, 0, 1, 0},
         {"a script", AT_FDCWD, "./script", 0, 1, 0},
+        {"a script of one line without an end", AT_FDCWD, "./unended", 0, 1, 0},
         {"a script by descriptor", script_fd, "", AT_EMPTY_PATH, 0, 0},
         {"a program of 32 bits", small, "", AT_EMPTY_PATH, 0, 0},
         {"a program of 32 bits, by a child that shares memory", small, "", AT_EMPTY_PATH, 0, 1},
@@ -123,6 +127,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
         start(&ways[i]);
     unlink("script");
+    unlink("unended");
     unlink("none");
     unlink("link");
     return rmdir(folder) ? CANNOT : 0;
