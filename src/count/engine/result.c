@@ -415,6 +415,8 @@ static struct rle_result_uncounted *find_uncounted(enum rle_uncounted_reason rea
 void rle_result_uncounted(enum rle_uncounted_reason reason, const char *detail)
 {
     struct rle_result_uncounted *entry = find_uncounted(reason, detail);
+    if (entry && !entry->events) /* undone: it begins only now */
+        entry->begin_ns = rle_now_ns(CLOCK_MONOTONIC);
     if (entry)
         entry->events++;
     else if (result.header)

@@ -177,7 +177,7 @@ enum rle_uncounted_reason {
     RLE_UNCOUNTED_PAUSED = 7,   /**< from when the engine left on request, until it was back */
 };
 
-/** `events` and `end_ns` may change. */
+/** `events` and `end_ns` may change; `begin_ns` too, while `events` is 0. */
 struct rle_result_uncounted {
     uint32_t reason; /**< enum rle_uncounted_reason */
     uint32_t detail; /**< offset in STRINGS of an explanation, 0: none */
