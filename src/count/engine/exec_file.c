@@ -179,8 +179,7 @@ enum rle_exec_way rle_exec_way(const struct rle_exec *exec, const char **ret_why
     enum kind kind = kind_of(fd, &is_script);
     if (kind == FOREIGN)
         *ret_why = "a program was started that is 32-bit, or for another processor";
-    else if (!is_script &&
-             (is_other_user || (kind == BARE && status.st_mode & (S_ISUID | S_ISGID))))
+    else if (!is_script && is_other_user)
         *ret_why = "a program was started that changes the user (setuid)";
     else if (kind == LOADED)
         return rle_engine.options.launch && is_plain(exec) ? RLE_EXEC_LAUNCHED : RLE_EXEC_PRELOADED;

@@ -99,11 +99,13 @@ int main(int argc, char **argv)
     int lines = open("script", O_WRONLY | O_CREAT, 0755),
         empty = open("none", O_RDWR | O_CREAT, 0755);
     int unended = open("unended", O_WRONLY | O_CREAT, 0755);
+    int own = copy_of(argv[1], open("own", O_WRONLY | O_CREAT | O_CLOEXEC, 0755));
     int n = snprintf(script, sizeof(script), "#!%s child\n", argv[1]);
     int plain = n - (int)sizeof(" child"); /* without arguments or end of line */
     if (small < 0 || strange < 0 || symlink(argv[1], "link") ||
         write(lines, script, (size_t)n) != n || close(lines) || close(empty) ||
-        write(unended, script, (size_t)plain) != plain || close(unended))
+        write(unended, script, (size_t)plain) != plain || close(unended) ||
+        fchmod(own, S_ISUID | 0755) || close(own))
         return CANNOT;
     int script_fd = open("script", O_RDONLY), none = open("none", O_RDONLY | O_CLOEXEC);
     const struct way ways[] = {
@@ -116,6 +118,7 @@ int main(int argc, char **argv)
         {"a link to a descriptor", AT_FDCWD, link, 0, 1, 0},
         {"a script", AT_FDCWD, "./script", 0, 1, 0},
         {"a script of one line without an end", AT_FDCWD, "./unended", 0, 1, 0},
+        {"a setuid program of the same user", AT_FDCWD, "./own", 0, 1, 0},
         {"a script by descriptor", script_fd, "", AT_EMPTY_PATH, 0, 0},
         {"a program of 32 bits", small, "", AT_EMPTY_PATH, 0, 0},
         {"a program of 32 bits, by a child that shares memory", small, "", AT_EMPTY_PATH, 0, 1},
@@ -128,6 +131,7 @@ int main(int argc, char **argv)
         start(&ways[i]);
     unlink("script");
     unlink("unended");
+    unlink("own");
     unlink("none");
     unlink("link");
     return rmdir(folder) ? CANNOT : 0;

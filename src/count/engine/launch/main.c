@@ -27,6 +27,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -106,10 +107,17 @@ static uint64_t session_number(void)
     return ((uint64_t)getpid() << 32) ^ ((uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec);
 }
 
+/* Will the kernel run it as another user? As exec_file.c asks. */
 static bool changes_user(const char *file)
 {
     struct stat status;
-    return stat(file, &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID));
+    struct statvfs fs;
+    if (stat(file, &status) != 0)
+        return false;
+    bool user = status.st_mode & S_ISUID && status.st_uid != geteuid();
+    bool group = status.st_mode & S_ISGID && status.st_mode & S_IXGRP && status.st_gid != getegid();
+    return (user || group) && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1 &&
+           !(statvfs(file, &fs) == 0 && fs.f_flag & ST_NOSUID);
 }
 
 /* Will the dynamic loader put the engine in if we do not? */
