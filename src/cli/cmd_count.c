@@ -31,7 +31,7 @@ struct count {
 /* What the images of a run add up to. */
 struct totals {
     struct sums sums;
-    uint64_t threads, translated, uncounted_blocks;
+    uint64_t threads, translated, uncounted_blocks, left_out;
     uint64_t in_state[RLE_STATE_FAILED + 1];
 };
 
@@ -66,14 +66,12 @@ static enum rl_status add_image(const struct count *o, const char *path, struct 
                                 struct rl_error *err)
 {
     struct rl_result image;
-    struct rl_error why = {0};
-    enum rl_status read = rl_result_read(path, &image, &why);
-    if (read == RL_EDATA) { /* one killed as it began leaves no more */
-        fprintf(o->out, "left_out %s\n", why.text);
+    if (rl_result_is_blank(path)) {
+        fprintf(o->out, "left_out %s: its process was killed before it was counted\n", path);
+        totals->left_out++;
         return RL_OK;
     }
-    if (read)
-        return rl_fail(err, read, "%s", why.text);
+    RL_TRY(rl_result_read(path, &image, err));
     for (size_t i = 0; i < image.n_pieces; i++)
         if (!is_wanted(&image, &image.pieces[i], o->module))
             image.pieces[i].executions = 0;
@@ -170,6 +168,8 @@ static enum rl_status print_counts(const struct count *o, const struct counting 
     enum rl_status status = RL_OK;
     for (size_t i = 0; status == RL_OK && i < c->results.n; i++)
         status = add_image(o, c->results.path[i], &totals, err);
+    if (status == RL_OK && totals.left_out == c->results.n)
+        status = rl_fail(err, RL_EDATA, "every process was killed before it was counted");
     if (status == RL_OK)
         status = print_totals(o->out, &totals, err);
     sums_release(&totals.sums);

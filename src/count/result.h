@@ -112,6 +112,13 @@ struct rl_result {
  */
 enum rl_status rl_result_read(const char *path, struct rl_result *ret_result, struct rl_error *err);
 
+/**
+ * Whether a file is what a process leaves that is killed before the engine wrote the header of its
+ * result: empty, or zero where the header begins. Reading it gives RL_EDATA, as anything else does
+ * that is no result. False also where the file cannot be read.
+ */
+bool rl_result_is_blank(const char *path);
+
 /** As rl_result_read, from memory: `data` is copied. `name` is for messages. */
 enum rl_status rl_result_parse(const uint8_t *data, size_t size, const char *name,
                                struct rl_result *ret_result, struct rl_error *err);

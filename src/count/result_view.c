@@ -1,6 +1,7 @@
 #include "count/result_view_internal.h"
 
 #include "base/error.h"
+#include "count/result.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -174,6 +175,22 @@ static enum rl_status copy_file(struct copy *c, uint64_t file_size, struct rl_er
     c->header.header_bytes = sizeof c->header;
     memcpy(c->data, &c->header, sizeof c->header);
     return RL_OK;
+}
+
+bool rl_result_is_blank(const char *path)
+{
+    static const char zero[sizeof((struct rle_result_header *)NULL)->magic];
+    char magic[sizeof zero];
+    struct stat info;
+    struct copy c = {.name = path, .fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
+    if (c.fd < 0)
+        return false;
+    bool is_blank = !fstat(c.fd, &info) && S_ISREG(info.st_mode) &&
+                    (!info.st_size || (info.st_size >= (off_t)sizeof c.header &&
+                                       !read_at(&c, magic, sizeof magic, 0, NULL) &&
+                                       !memcmp(magic, zero, sizeof zero)));
+    close(c.fd);
+    return is_blank;
 }
 
 enum rl_status result_load(const char *path, uint8_t **ret_data, size_t *ret_size,

@@ -237,6 +237,34 @@ static void counters_that_share_memory_are_refused(void **state)
     unlink(path);
 }
 
+/* Only what a process leaves that was killed as it began is blank; what is damaged is not. */
+static void a_blank_result_is_told_from_a_damaged_one(void **state)
+{
+    (void)state;
+    static struct result_image image;
+    struct rl_result result;
+    struct rl_error err = {0};
+    char path[] = "/tmp/rl_result_XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(rl_result_is_blank(path));
+    assert_int_equal(rl_result_read(path, &result, &err), RL_EDATA);
+    assert_non_null(strstr(err.text, "killed before it was counted"));
+    assert_int_equal(ftruncate(fd, sizeof image), 0);
+    assert_true(rl_result_is_blank(path));
+    assert_int_equal(ftruncate(fd, sizeof(struct rle_result_header) - 1), 0);
+    assert_false(rl_result_is_blank(path));
+    three_blocks(&image);
+    assert_int_equal(pwrite(fd, image.data, sizeof image, 0), sizeof image);
+    assert_false(rl_result_is_blank(path));
+    image_header(&image)->version = 99;
+    assert_int_equal(pwrite(fd, image.data, sizeof image, 0), sizeof image);
+    assert_false(rl_result_is_blank(path));
+    assert_int_equal(rl_result_read(path, &result, &err), RL_EDATA);
+    close(fd);
+    unlink(path);
+    assert_false(rl_result_is_blank(path));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +276,7 @@ int main(void)
         cmocka_unit_test(references_outside_the_file_lose_only_what_they_touch),
         cmocka_unit_test(a_compact_copy_says_the_same),
         cmocka_unit_test(counters_that_share_memory_are_refused),
+        cmocka_unit_test(a_blank_result_is_told_from_a_damaged_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
