@@ -164,6 +164,8 @@ enum rl_status rl_machine_add_level(struct rl_machine *machine, const struct rl_
 /** Append a copy of both strings. @return RL_OK or RL_ENOMEM. */
 enum rl_status rl_missing_add(struct rl_missing_list *list, const char *what, const char *why,
                               struct rl_error *err);
+/** Whether there is an entry of that name. */
+bool rl_missing_has(const struct rl_missing_list *list, const char *what);
 void rl_missing_release(struct rl_missing_list *list);
 
 /** Replace an owned string by a copy of `value` (NULL clears). @return RL_OK or RL_ENOMEM. */

@@ -45,14 +45,6 @@ static bool chain(const struct rl_evidence *e, char *text, size_t size, double *
     return true;
 }
 
-static bool misses(const struct rl_kernel *k, const char *what)
-{
-    for (size_t i = 0; i < k->missing.n; i++)
-        if (!strcmp(k->missing.item[i].what, what))
-            return true;
-    return false;
-}
-
 /* Of two threads that share a core each has at least half of it: what is slower has other causes.
  */
 static bool disturbed(const struct rl_evidence *e, char *text, size_t size, double *ret_gain)
@@ -61,7 +53,8 @@ static bool disturbed(const struct rl_evidence *e, char *text, size_t size, doub
     const double good = 0.8;
     const struct rl_placement *p = e->place;
     double attained = fmax(p->attained, p->isa_attained);
-    if (attained < worst_share || attained >= good || !misses(e->kernel, RL_UNDISTURBED_TIME))
+    if (attained < worst_share || attained >= good ||
+        !rl_missing_has(&e->kernel->missing, RL_UNDISTURBED_TIME))
         return false;
     *ret_gain = 0;
     snprintf(text, size,

@@ -78,9 +78,8 @@ static enum rl_status list_missing(struct rl_session *s, const struct rl_compute
              kernel->width);
     snprintf(why, sizeof why, "needs %s: %s", rl_isa_title(kernel->isa),
              rl_cpu_why_not(&s->cpu, kernel->isa));
-    for (size_t i = 0; i < s->machine->missing.n; i++)
-        if (strcmp(s->machine->missing.item[i].what, what) == 0)
-            return RL_OK;
+    if (rl_missing_has(&s->machine->missing, what))
+        return RL_OK;
     return rl_missing_add(&s->machine->missing, what, why, err);
 }
 

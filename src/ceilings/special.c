@@ -120,9 +120,8 @@ static enum rl_status list_missing(struct rl_session *s, const struct rl_special
     char why[RL_NOTE_LEN];
     snprintf(why, sizeof why, "special functions of %s: no library %s was found", special->library,
              special->soname);
-    for (size_t i = 0; i < s->machine->missing.n; i++)
-        if (strcmp(s->machine->missing.item[i].what, special->library) == 0)
-            return RL_OK;
+    if (rl_missing_has(&s->machine->missing, special->library))
+        return RL_OK;
     return rl_missing_add(&s->machine->missing, special->library, why, err);
 }
 

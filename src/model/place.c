@@ -278,10 +278,7 @@ static void set_too_short(const struct rl_kernel *kernel, struct rl_placement *p
 /* Records without thread counts are of one thread, unless they say otherwise. */
 static bool lacks_threads(const struct rl_kernel *kernel)
 {
-    bool lacks = false;
-    for (size_t i = 0; i < kernel->missing.n && !rl_known(kernel->threads); i++)
-        lacks |= !strcmp(kernel->missing.item[i].what, "threads");
-    return lacks;
+    return !rl_known(kernel->threads) && rl_missing_has(&kernel->missing, "threads");
 }
 
 /* The uncertainty of a sampled time falls with the root of the number of samples, or of runs. */

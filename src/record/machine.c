@@ -16,6 +16,14 @@ enum rl_status rl_string_set(char **field, const char *value, struct rl_error *e
     return RL_OK;
 }
 
+bool rl_missing_has(const struct rl_missing_list *list, const char *what)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (strcmp(list->item[i].what, what) == 0)
+            return true;
+    return false;
+}
+
 enum rl_status rl_missing_add(struct rl_missing_list *list, const char *what, const char *why,
                               struct rl_error *err)
 {

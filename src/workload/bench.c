@@ -91,10 +91,7 @@ static enum rl_status note_disturbance(struct rl_kernel *kernel, struct rl_error
 
 bool rl_bench_is_disturbed(const struct rl_kernel *kernel)
 {
-    for (size_t i = 0; i < kernel->missing.n; i++)
-        if (!strcmp(kernel->missing.item[i].what, RL_UNDISTURBED_TIME))
-            return true;
-    return false;
+    return rl_missing_has(&kernel->missing, RL_UNDISTURBED_TIME);
 }
 
 static enum rl_status fill_row(const struct rl_work *work, const struct rl_timing *timing,
