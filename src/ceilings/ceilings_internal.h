@@ -168,6 +168,14 @@ void rl_limit_check(struct rl_limit *limit, const char *id, double per_cycle, bo
  * @param clean  undisturbed samples it rests on: others' clocks are not to be trusted.
  */
 bool rl_limit_is_met(const struct rl_limit *limit, double per_cycle, unsigned clean);
+
+/**
+ * Whether another variant of a ceiling may be faster than the one that won: it has not settled, and
+ * either few of its samples were undisturbed or one of them was faster.
+ * @param work    of one loop of the rival's, in the unit of `winner`.
+ * @param winner  work a cycle of the variant that won.
+ */
+bool rl_rival_is_unsure(const struct rl_timing *rival, double work, double winner);
 /**
  * What exceeded limits say of the core.
  * @param core  name of the core whose limits they are; NULL: one of several.

@@ -346,7 +346,10 @@ enum rl_status rl_measure_level(struct rl_session *s, const char *level, double 
         unsigned best = best_of(item, n, timing, i, false, &next);
         bool rival_unsure = false;
         for (unsigned j = i; j < next; j++)
-            rival_unsure |= timing[j].disturbed && rl_level_rank(level) <= 2;
+            rival_unsure |=
+                rl_level_rank(level) <= 2 &&
+                rl_rival_is_unsure(&timing[j], rl_memory_pass_bytes(&item[j]),
+                                   timing[best].per_cycle * rl_memory_pass_bytes(&item[best]));
         status = add(s, &item[best], &timing[best], rival_unsure, err);
         i = next;
     }

@@ -70,13 +70,37 @@ static bool same_ceiling(const struct rl_special *a, const struct rl_special *b)
            strcmp(a->library, b->library) == 0;
 }
 
+static const size_t step = ARRAY_BYTES + SKEW_BYTES; /* from array to array */
+
+static char *place_of(const struct rl_rank *r, size_t place)
+{
+    return r->buffer.base + place * PLACE_BYTES;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Arguments in ascending order: routines branch on them (`log` near 1, `sin` by the quadrant), and
+ * what the predictor keeps of branches in random order differs from process to process. */
+static void order_arguments(void *arg, unsigned rank)
+{
+    const struct rl_session *s = arg;
+    for (size_t place = 0; place < PLACES; place++)
+        for (size_t array = 1; array <= 2; array++)
+            qsort(place_of(&s->rank[rank], place) + array * step, ARRAY_BYTES / sizeof(double),
+                  sizeof(double), ascending);
+}
+
 static void run(void *arg, unsigned rank, uint64_t loops)
 {
     const struct special_item *item = arg;
     const struct rl_rank *r = &item->session->rank[rank];
-    const size_t step = ARRAY_BYTES + SKEW_BYTES;
     const size_t place = r->prepared / item->n_items % PLACES;
-    char *base = r->buffer.base + place * PLACE_BYTES;
+    char *base = place_of(r, place);
     volatile char *stack = __builtin_alloca(1 + place * PAGE_BYTES);
     *stack = 0; /* the routine's own stack lies behind it */
     struct rl_kernel_args args = {
@@ -203,6 +227,7 @@ static enum rl_status sample(struct rl_session *s, double budget_s, struct speci
                                  .sample_s = sample_s};
     }
     job[n] = forget_job;
+    rl_team_run(s->team, order_arguments, s);
     enum rl_status status = rl_session_sample(s, &phase, job, n + 1, timing, err);
     free(job);
     return status;

@@ -364,9 +364,7 @@ static void print_all(FILE *out, const struct rl_machine *m, bool all, unsigned 
               "won\n",
               out);
     if (any(m, is_contended))
-        fputs("\n≥: other work on the core left too few moments that agree, so the ceiling is at "
-              "least this\n",
-              out);
+        fputs("\n≥: too few undisturbed samples agree, so the ceiling is at least this\n", out);
     if (any(m, is_of_reachable))
         fputs("\n*: of what such cores are known to reach, where that is below their limit\n", out);
     if (any(m, is_above_limit))

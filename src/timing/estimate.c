@@ -83,9 +83,15 @@ static int descending(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
+/* The best that does not owe its rank to an error of the clock.
+ * @param rate  [n], n > 0, best first. */
+static double best_of(const double *rate, size_t n)
+{
+    return rate[n < SETTLED_FROM_BEST ? n - 1 : SETTLED_FROM_BEST - 1];
+}
+
 /* Undisturbed samples of one core lie on top of each other. Where a neighbour slipped between the
- * probes they do not: few reach the best, and the next run's value will be another. The very best
- * may owe their rank to errors of the clock.
+ * probes they do not: few reach the best, and the next run's value will be another.
  * @param rate  [n] in the order they were taken; will be sorted. */
 static bool is_settled(const struct rl_sampler *s, double *rate, size_t n)
 {
@@ -99,8 +105,7 @@ static bool is_settled(const struct rl_sampler *s, double *rate, size_t n)
     qsort(rate, n, sizeof *rate, descending);
     while (near < n && rate[near] >= (1 - settled_width) * value)
         near++;
-    size_t high = n < SETTLED_FROM_BEST ? n - 1 : SETTLED_FROM_BEST - 1;
-    return near >= settled_least(s) && rate[high] <= (1 + settled_width) * value;
+    return near >= settled_least(s) && best_of(rate, n) <= (1 + settled_width) * value;
 }
 
 /* Ranks from..to taken together: a sample is as slow as its slowest rank and as clean as its most
@@ -161,6 +166,10 @@ static bool estimate_ranks(const struct rl_sampler *s, unsigned j, unsigned from
     t->rejected += rejected;
     if (s->how->probe && !s->job[j].shared && !t->disturbed)
         t->disturbed = !s->rank[from].lasting || !is_settled(s, x.per_cycle, x.n);
+    if (clean > 0) {
+        qsort(x.per_cycle, x.n, sizeof *x.per_cycle, descending);
+        t->best_per_cycle = fmax(t->best_per_cycle, best_of(x.per_cycle, x.n));
+    }
     series_release(&x);
     return true;
 }

@@ -90,7 +90,9 @@ struct rl_timing {
     uint64_t loops;     /**< loops a sample */
     unsigned clean;     /**< undisturbed samples the value rests on, of the rank with fewest; 0: it
                            rests on disturbed ones */
-    bool disturbed;     /**< read the rate as "at least": see rl_sample */
+    double best_per_cycle; /**< loops a cycle that three undisturbed samples of a rank reached, or
+                              the best of fewer; 0: none were undisturbed */
+    bool disturbed;        /**< read the rate as "at least": see rl_sample */
 };
 
 /** What a whole call of rl_sample saw. */

@@ -382,6 +382,20 @@ static void a_lower_bound_that_meets_the_limit_is_the_rate(void **state)
     assert_false(rl_limit_is_met(&unknown, 15.9, 3));
 }
 
+/* A variant that never came near the winner leaves no doubt, however much its own rates vary. */
+static void a_slower_rival_leaves_no_doubt(void **state)
+{
+    (void)state;
+    struct rl_timing rival = {.disturbed = true, .clean = 50, .best_per_cycle = 1.0};
+    assert_false(rl_rival_is_unsure(&rival, 64, 64)); /* as fast at its best */
+    assert_false(rl_rival_is_unsure(&rival, 64, 63.5));
+    assert_true(rl_rival_is_unsure(&rival, 64, 63)); /* 1.6 % faster */
+    rival.clean = 49;
+    assert_true(rl_rival_is_unsure(&rival, 64, 100)); /* seldom seen undisturbed */
+    rival.disturbed = false;
+    assert_false(rl_rival_is_unsure(&rival, 64, 63)); /* settled: then the winner would be this */
+}
+
 /* A shared core slows the chain that measures the clock: rates per cycle come out too high. */
 static void a_disturbed_core_says_nothing_of_its_limits(void **state)
 {
@@ -477,6 +491,7 @@ int main(void)
         cmocka_unit_test(a_buffer_for_dram_allows_for_more_cache_than_was_measured),
         cmocka_unit_test(a_limit_that_was_exceeded_is_taken_back),
         cmocka_unit_test(a_lower_bound_that_meets_the_limit_is_the_rate),
+        cmocka_unit_test(a_slower_rival_leaves_no_doubt),
         cmocka_unit_test(a_disturbed_core_says_nothing_of_its_limits),
         cmocka_unit_test(first_level_mixes_are_bound_by_loads_stores_or_both),
         cmocka_unit_test(plateaus_end_where_the_levels_do),
