@@ -18,7 +18,8 @@ struct region_calls {
     /** As read(2). */
     ssize_t (*read)(int fd, void *buffer, size_t size);
     /** Is that descriptor still an event? A program may close what it does not know, and the number
-     * becomes a file of its own, which is not ours to read. */
+     * becomes a file of its own, which is not ours to read. Asked before each reading: no more
+     * system calls than read(2), and errno as it was. */
     bool (*is_event)(int fd);
 };
 

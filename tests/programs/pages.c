@@ -1,12 +1,16 @@
 /* Regions that touch a known number of fresh pages each: what an event that counts page faults must
  * say of them. Every region is entered once before, so that all else has been touched. */
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <roofline/region.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -148,6 +152,17 @@ static void closed(const char *self)
         abort();
 }
 
+/* From now on the kernel ends the program at any call but read, write and its end. */
+static void strict(size_t n)
+{
+    errno = ENOTTY;
+    region("strict", n);
+    if (errno != ENOTTY || prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
+        abort();
+    region("strict", n);
+    syscall(SYS_exit, 0);
+}
+
 int main(int argc, char **argv)
 {
     pthread_t thread[THREADS], waiting;
@@ -161,6 +176,10 @@ int main(int argc, char **argv)
         region("closed", 0);
         closed("/proc/self/exe");
         return 0;
+    }
+    if (argc > 1 && !strcmp(argv[1], "strict")) {
+        region("strict", 0);
+        strict(30);
     }
     if (pipe(pool[0]) || pipe(pool[1]) || pthread_create(&waiting, NULL, pool_thread, NULL))
         return 1;

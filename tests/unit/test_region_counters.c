@@ -224,6 +224,15 @@ static void a_descriptor_that_became_the_programs_own_is_not_read(void **state)
     rl_pmu_regions_release(&regions);
 }
 
+static void a_program_under_strict_seccomp_is_counted_and_not_ended(void **state)
+{
+    (void)state;
+    need_perf();
+    struct rl_pmu_regions regions = run(REGION_SCOPE_THREAD, "strict");
+    assert_int_equal(faults(&regions, "strict"), 2 * 30);
+    rl_pmu_regions_release(&regions);
+}
+
 static void a_plan_of_another_version_is_not_followed_and_said_to_be(void **state)
 {
     (void)state;
@@ -458,6 +467,7 @@ int main(void)
         cmocka_unit_test(software_events_have_their_counters_all_of_the_time),
         cmocka_unit_test(a_region_that_reading_takes_too_much_of_is_refused),
         cmocka_unit_test(a_descriptor_that_became_the_programs_own_is_not_read),
+        cmocka_unit_test(a_program_under_strict_seccomp_is_counted_and_not_ended),
         cmocka_unit_test(a_plan_of_another_version_is_not_followed_and_said_to_be),
         cmocka_unit_test(a_plan_that_is_a_pipe_is_not_waited_for),
         cmocka_unit_test(a_pass_without_events_of_threads_has_no_plan),
