@@ -69,6 +69,11 @@ bool rle_branch_tables_init(void)
     return false;
 }
 
+bool rle_branch_tables_overlap(uint64_t low, uint64_t high)
+{
+    return tables && low < (uint64_t)tables + TABLES * TABLE_BYTES && high > (uint64_t)tables;
+}
+
 void rle_branch_table_set(uint64_t pc, enum rle_via via, uint64_t at)
 {
     __atomic_store_n(&table_of(via)[pc & (ENTRIES - 1)], at, __ATOMIC_RELEASE);

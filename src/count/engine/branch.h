@@ -25,6 +25,9 @@
  * 2 GiB. */
 bool rle_branch_tables_init(void);
 
+/** Do they lie in part within [low, high)? Needs no lock. */
+bool rle_branch_tables_overlap(uint64_t low, uint64_t high);
+
 /** Let the table entry for target `pc` lead to cache address `at`. */
 void rle_branch_table_set(uint64_t pc, enum rle_via via, uint64_t at);
 

@@ -100,6 +100,9 @@ bool rle_result_holds(uint64_t address);
  */
 bool rle_result_replace_page(uint64_t address);
 
+/** Something worth knowing that ends nothing: the result's message, unless there is one. */
+void rle_result_say(const char *message);
+
 /** From now on to rle_result_resume nothing is counted, as the file says. */
 void rle_result_pause(const char *why);
 void rle_result_resume(void);

@@ -77,11 +77,18 @@ size_t rle_length(const char *text)
     return n;
 }
 
+static uint64_t far_used;
+
 uint64_t rle_far_from_code(size_t bytes)
 {
-    static uint64_t used;
     uint64_t room = (bytes + FAR_ALIGN - 1) / FAR_ALIGN * FAR_ALIGN;
-    return FAR_BEGIN + __atomic_fetch_add(&used, room, __ATOMIC_RELAXED) % FAR_BYTES;
+    return FAR_BEGIN + __atomic_fetch_add(&far_used, room, __ATOMIC_RELAXED) % FAR_BYTES;
+}
+
+bool rle_far_overlaps(uint64_t low, uint64_t high)
+{
+    uint64_t used = __atomic_load_n(&far_used, __ATOMIC_RELAXED);
+    return low < FAR_BEGIN + (used < FAR_BYTES ? used : FAR_BYTES) && high > FAR_BEGIN;
 }
 
 void *rle_map(size_t bytes)

@@ -42,6 +42,9 @@ static inline bool rle_is_error(long result)
  * neighbourhood of code, where the kernel puts what has no address, stays free for translations. */
 uint64_t rle_far_from_code(size_t bytes);
 
+/** May anything that was asked for there lie in part within [low, high)? Needs no lock. */
+bool rle_far_overlaps(uint64_t low, uint64_t high);
+
 /** Private zeroed memory, not charged until touched; NULL if there is none. */
 void *rle_map(size_t bytes);
 

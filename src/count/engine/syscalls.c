@@ -8,12 +8,14 @@
 
 #include "count/engine/arena.h"
 #include "count/engine/attach.h"
+#include "count/engine/branch.h"
 #include "count/engine/confine.h"
 #include "count/engine/corrections.h"
 #include "count/engine/dispatch.h"
 #include "count/engine/engine.h"
 #include "count/engine/evacuate.h"
 #include "count/engine/maps.h"
+#include "count/engine/result.h"
 #include "count/engine/signals.h"
 
 enum {
@@ -33,13 +35,30 @@ static void mappings_changed(uint64_t address, uint64_t bytes)
     rle_invalidate(address, address + bytes);
 }
 
-/* Changes of mappings at [low, low + bytes) concern translated code: everybody leaves before. */
-static bool concerns_cache(const struct rle_thread *thread, uint64_t low, uint64_t bytes)
+/* The tables, thread blocks, the result, the object itself. */
+static bool is_own_memory(uint64_t low, uint64_t high)
 {
-    if (low + bytes <= low || !rle_arenas_overlap(low, low + bytes))
-        return false;
-    rle_evacuate(thread, "the program maps memory where translated code lies");
-    return true;
+    return rle_far_overlaps(low, high) || rle_branch_tables_overlap(low, high) ||
+           (low < rle_control.object_end && high > rle_control.object_start);
+}
+
+/* Changes of mappings at [low, low + bytes) concern the engine: 0 if they do not. Where translated
+ * code lies, everybody leaves before. What else is the engine's, threads that are in system calls
+ * need when they come back: a thread that is alone can leave, others are refused the memory.
+ * @return RLE_RESTART: the call is made when the thread has left; an error: the call's. */
+static long concerns_engine(const struct rle_thread *thread, uint64_t low, uint64_t bytes)
+{
+    uint64_t high = low + bytes;
+    bool is_own = high > low && is_own_memory(low, high);
+    if (is_own && !rle_thread_is_last(thread)) {
+        rle_result_say("a thread was refused memory where the counting engine's own lies (ENOMEM)");
+        return -ENOMEM;
+    }
+    if (!is_own && (high <= low || !rle_arenas_overlap(low, high)))
+        return 0;
+    rle_evacuate(thread, is_own ? "the program maps memory where the counting engine's own lies"
+                                : "the program maps memory where translated code lies");
+    return RLE_RESTART;
 }
 
 /* munmap, mprotect, pkey_mprotect: (address, bytes, …). Invalidate first: another thread may map
@@ -47,8 +66,9 @@ static bool concerns_cache(const struct rle_thread *thread, uint64_t low, uint64
 static long change_mapping(struct rle_thread *thread, long nr, long *args)
 {
     uint64_t bytes = ((uint64_t)args[1] + RLE_PAGE - 1) & -RLE_PAGE;
-    if (concerns_cache(thread, (uint64_t)args[0], bytes))
-        return RLE_RESTART;
+    long answer = concerns_engine(thread, (uint64_t)args[0], bytes);
+    if (answer)
+        return answer;
     mappings_changed((uint64_t)args[0], bytes);
     return rle_program_syscall(nr, args);
 }
@@ -57,8 +77,9 @@ static long map(struct rle_thread *thread, long nr, long *args)
 {
     uint64_t low = (uint64_t)args[0], bytes = (uint64_t)args[1];
     if (args[3] & MAP_FIXED) {
-        if (concerns_cache(thread, low, bytes))
-            return RLE_RESTART;
+        long answer = concerns_engine(thread, low, bytes);
+        if (answer)
+            return answer;
         mappings_changed(low, bytes);
     }
     long at = rle_program_syscall(nr, args);
@@ -73,9 +94,11 @@ static long map(struct rle_thread *thread, long nr, long *args)
 static long remap(struct rle_thread *thread, long nr, long *args)
 {
     bool is_fixed = args[3] & MREMAP_FIXED;
-    if (concerns_cache(thread, (uint64_t)args[0], (uint64_t)args[1]) ||
-        (is_fixed && concerns_cache(thread, (uint64_t)args[4], (uint64_t)args[2])))
-        return RLE_RESTART;
+    long answer = concerns_engine(thread, (uint64_t)args[0], (uint64_t)args[1]);
+    if (!answer && is_fixed)
+        answer = concerns_engine(thread, (uint64_t)args[4], (uint64_t)args[2]);
+    if (answer)
+        return answer;
     mappings_changed((uint64_t)args[0], (uint64_t)args[1]);
     if (is_fixed)
         mappings_changed((uint64_t)args[4], (uint64_t)args[2]);
