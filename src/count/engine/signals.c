@@ -17,6 +17,8 @@ extern const char engine_end[] __asm__("_end");
 
 enum { GO_BACK = 0, CONTINUE = 1 };
 
+enum { USER_ADDRESS_BITS = 47 };
+
 /* A place in translated code. */
 struct place {
     struct rle_fragment *fragment;
@@ -209,6 +211,13 @@ static bool has_returned(const struct rle_fragment *f, uint64_t pc)
 /* ---- delivery ---------------------------------------------------------------------------------
  */
 
+/* May the kernel return to user mode with this stack pointer? With one that is no address of any
+ * program some processors fault at the return already. */
+static bool can_return_to(uint64_t sp)
+{
+    return sp >> USER_ADDRESS_BITS == 0;
+}
+
 /* A signal with default action reached us because the engine needs it for itself (or the action
  * changed meanwhile): let the kernel do what it would have done. */
 static void default_action(const struct rle_thread *thread, int signal, struct rle_ucontext *uc,
@@ -220,8 +229,9 @@ static void default_action(const struct rle_thread *thread, int signal, struct r
     action.handler = RLE_SIG_DFL;
     set_kernel_action(signal, &action);
     /* A fault comes again when its instruction is executed again, natively, in its own state. A
-     * trap does not: it is reported behind its instruction, so that the signal is sent instead. */
-    if (synchronous && signal != SIGTRAP) {
+     * trap does not: it is reported behind its instruction, so that the signal is sent instead, and
+     * likewise where its state cannot be had again. */
+    if (synchronous && signal != SIGTRAP && can_return_to(thread->reg[RLE_RSP])) {
         rle_registers_to(thread, uc);
         uc->greg[RLE_GREG_RIP] = thread->next_pc;
         uc->mask &= ~RLE_SIGNAL_BIT(signal);
