@@ -202,6 +202,42 @@ static void version_1_groups_are_read_too(void **state)
     clear_world(&w);
 }
 
+/* The memory left is that of the group that has least left, not of the one with the lowest limit.
+ */
+static void the_group_with_least_memory_left_counts(void **state)
+{
+    (void)state;
+    struct world w = make_world();
+    put(&w, "/proc/self/cgroup", "0::/outer/inner\n");
+    put(&w, "/sys/fs/cgroup/outer/cgroup.controllers", "memory\n");
+    put(&w, "/sys/fs/cgroup/outer/memory.max", "3000000\n");
+    put(&w, "/sys/fs/cgroup/outer/memory.current", "2900000\n");
+    put(&w, "/sys/fs/cgroup/outer/inner/cgroup.controllers", "memory\n");
+    put(&w, "/sys/fs/cgroup/outer/inner/memory.max", "2000000\n");
+    put(&w, "/sys/fs/cgroup/outer/inner/memory.current", "1000000\n");
+    put(&w, "/proc/meminfo", "MemAvailable: 4194304 kB\n");
+    struct rl_topology_source source = {.root = w.root};
+    assert_int_equal(rl_memory_available(&source), 100000);
+    clear_world(&w);
+}
+
+/* Both versions at once: the second one mounted aside, without the controllers of the first. */
+static void a_second_version_without_controllers_leaves_the_first_to_be_read(void **state)
+{
+    (void)state;
+    struct world w = make_world();
+    put(&w, "/proc/self/cgroup", "8:cpu:/\n4:memory:/job/1\n0::/\n");
+    put(&w, "/sys/fs/cgroup/unified/cgroup.controllers", "");
+    put(&w, "/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+    put(&w, "/sys/fs/cgroup/memory/memory.usage_in_bytes", "5000000\n");
+    put(&w, "/sys/fs/cgroup/memory/job/1/memory.limit_in_bytes", "7000000\n");
+    put(&w, "/sys/fs/cgroup/memory/job/1/memory.usage_in_bytes", "3000000\n");
+    put(&w, "/proc/meminfo", "MemAvailable: 4194304 kB\n");
+    struct rl_topology_source source = {.root = w.root};
+    assert_int_equal(rl_memory_available(&source), 4000000);
+    clear_world(&w);
+}
+
 /* Inside a container /proc/self/cgroup may name a folder of the host, while the mount's top is the
  * container's group. */
 static void a_path_outside_the_mount_means_its_top(void **state)
@@ -296,6 +332,8 @@ int main(void)
         cmocka_unit_test(a_file_that_is_no_topology_is_refused_by_name),
         cmocka_unit_test(the_tightest_quota_above_the_process_counts),
         cmocka_unit_test(version_1_groups_are_read_too),
+        cmocka_unit_test(the_group_with_least_memory_left_counts),
+        cmocka_unit_test(a_second_version_without_controllers_leaves_the_first_to_be_read),
         cmocka_unit_test(a_path_outside_the_mount_means_its_top),
         cmocka_unit_test(no_groups_mean_no_limits),
         cmocka_unit_test(the_environment_is_read_as_the_kernel_writes_it),
