@@ -1,13 +1,18 @@
 #include "cli/objects.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+/* Seen from the program's own folder, unless they begin with a slash. */
 static const char *const folders[] = {
-    "../" RL_LIBDIR "/roofline",
+    RL_LIBDIR_FROM_BINDIR "/roofline",
+#ifdef RL_LIBDIR
+    RL_LIBDIR "/roofline",
+#endif
     "../lib/roofline",
     "src/sample",
     "src/count/engine",
@@ -26,7 +31,8 @@ char *rl_object_path(const char *name)
     *slash = 0;
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         char path[PATH_MAX + 128];
-        snprintf(path, sizeof path, "%s/%s/%s", self, folders[i], name);
+        bool is_full = folders[i][0] == '/';
+        snprintf(path, sizeof path, "%s/%s/%s", is_full ? "" : self, folders[i], name);
         char *real = access(path, R_OK) == 0 ? realpath(path, NULL) : NULL;
         if (real)
             return real;

@@ -30,3 +30,18 @@ for page in "$source"/docs/man/*.1; do
 done
 [ -f "$root$prefix/share/bash-completion/completions/roofline" ]
 [ -f "$root$prefix/share/roofline/schema/machine.schema.json" ]
+# The program finds its objects where libraries go, be that folder given by its full path: seen from itself, when all of it
+# was moved, and at that path, when only the program was.
+mkdir -p "$root/far/lib/roofline" "$root/near/bin" "$root/other/place/bin"
+touch "$root/far/lib/roofline/object.so"
+printf '#include "cli/objects.h"\n#include <stdio.h>\nint main(int n, char **v) { char *p = n > 1 ? rl_object_path(v[1]) : NULL;\nputs(p ? p : "none"); return 0; }\n' >"$root/find.c"
+find_object() {
+    ${CC:-cc} -std=gnu17 -I "$source/src" -I "$source/include" -DRL_LIBDIR_FROM_BINDIR='"../../far/lib"' "$@" "$source/src/cli/objects.c" \
+        "$root/find.c" -o "$program" && "$program" object.so
+}
+where=$(realpath "$root/far/lib/roofline/object.so")
+program=$root/near/bin/find
+[ "$(find_object)" = "$where" ] || { echo "objects are not found from the program's own folder"; exit 1; }
+program=$root/other/place/bin/find
+[ "$(find_object)" = none ] || { echo "objects are found where there are none"; exit 1; }
+[ "$(find_object -DRL_LIBDIR="\"$root/far/lib\"")" = "$where" ] || { echo "objects are not found at their full path"; exit 1; }
