@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "profile/agree.h"
+#include "profile/agree_code.h"
 #include "profile/copies.h"
 #include "profile/counters.h"
 #include "profile/counting.h"
@@ -539,6 +540,18 @@ static enum rl_status take_time_from_counting(struct session *s, struct rl_error
                            "itself; functions have no time of their own");
 }
 
+static enum rl_status check_code(struct session *s, struct rl_error *err)
+{
+    struct copies copies = {0};
+    RL_TRY(copies_find(s->samples, s->n_samples, &copies, err));
+    struct rl_symbols_options symbols = copies_options(&copies);
+    struct agree_ours ours = {s->options->engine, s->options->preload, &symbols};
+    enum rl_status status =
+        agree_check_code(&s->samples[0], &s->tally, s->counting.cpu_s, ours, &s->profile, err);
+    copies_release(&copies);
+    return status;
+}
+
 static enum rl_status run_all(struct session *s, struct rl_error *err)
 {
     const struct rl_profile_options *o = s->options;
@@ -567,6 +580,8 @@ static enum rl_status run_all(struct session *s, struct rl_error *err)
                                     err));
         if (!s->counting.interrupted_by)
             RL_TRY(agree_check_regions(&s->samples[0], &s->tally, &s->profile, err));
+        if (!s->counting.interrupted_by && !o->only && !o->no_follow)
+            RL_TRY(check_code(s, err));
     }
     struct rl_profile_inputs inputs = {s->samples, s->n_samples, s->has_tally ? &s->tally : NULL};
     RL_TRY(rl_profile_join(&inputs, o, &s->profile, err));

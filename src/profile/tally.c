@@ -21,6 +21,7 @@ void rl_tally_release(struct rl_tally *tally)
     for (size_t i = 0; i < tally->n_line; i++)
         free(tally->line[i].file);
     free(tally->line);
+    free(tally->code);
     free(tally->call);
     for (size_t i = 0; i < tally->n_note; i++)
         free(tally->note[i]);

@@ -35,6 +35,7 @@ struct rl_tally_unit {
      * store_bytes, nontemporal_bytes, total_flop of functions, traffic where it was simulated,
      * missing. No time. */
     struct rl_kernel kernel;
+    double instructions; /**< executed; functions only */
     /* Functions: calls that are in no rl_tally_call. */
     double unknown_callees; /**< made through pointers that led nobody knows where */
     double unknown_callers; /**< that came nobody knows whence */
@@ -77,6 +78,12 @@ struct rl_tally_image {
     struct rl_kernel kernel; /**< without counts where there is one image only: see `program` */
 };
 
+/** Code of a module that was executed at least once. */
+struct rl_tally_code {
+    uint32_t module;     /**< index */
+    uint64_t begin, end; /**< file offsets (JIT: addresses): [begin, end) */
+};
+
 struct rl_tally {
     struct rl_tally_module *module;
     size_t n_module;
@@ -84,6 +91,8 @@ struct rl_tally {
                                      loops ascending by function */
     size_t n_unit;
     size_t n_function;
+    struct rl_tally_code *code; /**< ascending by module and begin; nothing is in two of them */
+    size_t n_code;
     struct rl_tally_call *call; /**< [n_call] in no order */
     size_t n_call;
     struct rl_tally_line *line; /**< ascending by function, file, line; empty unless asked for */

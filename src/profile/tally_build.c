@@ -212,6 +212,7 @@ static enum rl_status add_function_unit(struct builder *b, struct function *f, s
     unit->parent = RL_TALLY_NONE;
     unit->begin = f->symbol.begin;
     unit->end = f->symbol.end;
+    unit->instructions = (double)f->sums[0].insns;
     struct rl_kernel *kernel = &unit->kernel;
     kernel->kind = RL_KIND_FUNCTION;
     RL_TRY(rl_string_set(&kernel->name, f->symbol.name, err));
@@ -358,6 +359,42 @@ static enum rl_status tally_functions(struct builder *b, struct rl_error *err)
     return RL_OK;
 }
 
+/* --- what was executed --- */
+
+static int compare_code(const void *a, const void *b)
+{
+    const struct rl_tally_code *x = a, *y = b;
+    if (x->module != y->module)
+        return x->module < y->module ? -1 : 1;
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+static enum rl_status find_code(struct builder *b, struct rl_error *err)
+{
+    const struct code *code = &b->code;
+    struct rl_tally_code *all = calloc(code->n_piece + 1, sizeof *all);
+    size_t n = 0;
+    size_t kept = 0;
+    if (!all)
+        return no_memory(err);
+    for (size_t i = 0; i < code->n_piece; i++) {
+        const struct code_piece *p = &code->piece[i];
+        if (code->result[p->result].pieces[p->source].executions)
+            all[n++] = (struct rl_tally_code){p->module, p->offset, p->offset + p->size};
+    }
+    qsort(all, n, sizeof *all, compare_code);
+    for (size_t i = 0; i < n; i++) {
+        struct rl_tally_code *last = kept ? &all[kept - 1] : NULL;
+        if (!last || last->module != all[i].module || last->end < all[i].begin)
+            all[kept++] = all[i];
+        else if (all[i].end > last->end)
+            last->end = all[i].end;
+    }
+    b->tally->code = all;
+    b->tally->n_code = kept;
+    return RL_OK;
+}
+
 /* Loops go behind the functions. */
 static enum rl_status append_loops(struct builder *b, struct rl_error *err)
 {
@@ -484,6 +521,7 @@ static enum rl_status build(void *context, struct rl_error *err)
     RL_TRY(tally_images_find(b->tally, &b->code, err));
     RL_TRY(tally_functions(b, err));
     RL_TRY(append_loops(b, err));
+    RL_TRY(find_code(b, err));
     RL_TRY(calls_resolve(&b->calls, &b->code, b->tally, err));
     RL_TRY(totals_fill_flop(b->tally, err));
     RL_TRY(tally_regions(b, err));

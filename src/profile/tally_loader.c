@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_loader(const char *path)
+bool tally_loader_is(const char *path)
 {
     static const char *const names[] = {"ld-linux*.so*", "ld-musl-*.so*", "ld.so*", "ld64.so*"};
     const char *name = rl_base_name(path);
@@ -51,7 +51,7 @@ enum rl_status tally_loader_forget(struct rl_tally *tally, const struct code *co
         return RL_OK;
     for (size_t i = 0; i < tally->n_unit; i++) {
         struct rl_tally_unit *unit = &tally->unit[i];
-        if (is_loader(tally->module[unit->module].path))
+        if (tally_loader_is(tally->module[unit->module].path))
             RL_TRY(forget_counts(&unit->kernel, err));
     }
     return RL_OK;

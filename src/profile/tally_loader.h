@@ -4,6 +4,9 @@
 
 #include "profile/code.h"
 
+/** Is this file a dynamic loader, by its name? */
+bool tally_loader_is(const char *path);
+
 /**
  * Make counts of the dynamic loader unknown if it began its work uncounted, as it does where it is
  * what brings the engine in. `tally` has all its units.
