@@ -22,6 +22,8 @@
 #define MIN_TOTAL_SHARE 0.01
 /* Counts without those of a program that took this part of the time are not those of the whole. */
 #define MAX_UNCOUNTED_SHARE 0.1
+/* What so many samples might have been taken in was not missed by all of them: e^-3 is 5 %. */
+#define SAMPLES_NOT_MISSED 3
 /* What a call of a marked region with nothing in it is found to take: 22 to 53 ns. */
 #define REGION_CALL_S 50e-9
 /* The sampling interval of a mean of few runs: two-sided 95 % of Student's t by degrees of freedom.
@@ -75,9 +77,24 @@ static struct rl_sample_time *time_of(const struct times *times, size_t run, siz
     return &times->of[run * times->n_unit + unit];
 }
 
+/* By the rule of three it took less than the time of three samples, 95 % sure. */
+static enum rl_status miss_samples(const struct rl_samples *first, size_t n_run,
+                                   struct rl_kernel *kernel, struct rl_error *err)
+{
+    char why[256];
+    if (first->method == RL_SAMPLE_NONE || !first->rate_hz)
+        return RL_OK;
+    snprintf(why, sizeof why,
+             "it was never seen in %zu run%s, so it takes less than %.2g ms or so a run: more "
+             "runs (--repeat N) may see it",
+             n_run, n_run == 1 ? "" : "s",
+             1e3 * SAMPLES_NOT_MISSED / ((double)first->rate_hz * (double)n_run));
+    return rl_missing_add(&kernel->missing, "time", why, err);
+}
+
 /* Wall time and threads of one unit over all runs. */
-static enum rl_status set_time(const struct times *times, size_t unit, struct rl_kernel *kernel,
-                               struct rl_error *err)
+static enum rl_status set_time(const struct join *j, const struct times *times, size_t unit,
+                               struct rl_kernel *kernel, struct rl_error *err)
 {
     double cpu_s = 0;
     double wall_s = 0;
@@ -99,7 +116,7 @@ static enum rl_status set_time(const struct times *times, size_t unit, struct rl
         kernel->threads = rl_value(wall_s > 0 ? cpu_s / wall_s : 1, RL_SOURCE_SAMPLED, 0);
     }
     free(wall);
-    return RL_OK;
+    return n_samples ? RL_OK : miss_samples(&j->inputs->samples[0], times->n_run, kernel, err);
 }
 
 /* What was sampled in code that was not counted has no place among the calls. */
@@ -209,6 +226,9 @@ static bool matters(const struct join *j, const struct times *times, size_t unit
     uint32_t counted = j->places.unit[unit].counted;
     double cpu_s = 0;
     double all_s = 0;
+    bool is_loop = counted != RL_TALLY_NONE && j->inputs->tally->unit[counted].kind == RL_KIND_LOOP;
+    if (j->options->n_function && !is_loop) /* who names a function wants it, however small */
+        return true;
     for (size_t r = 0; r < times->n_run; r++) {
         cpu_s += time_of(times, r, unit)->cpu_s;
         all_s += j->inputs->samples[r].sampled_s;
@@ -279,7 +299,7 @@ static enum rl_status add_units(struct join *j, enum rl_kernel_kind kind, const 
                                   "asked for",
                                   err));
         else
-            RL_TRY(set_time(times, i, kernel, err));
+            RL_TRY(set_time(j, times, i, kernel, err));
         if (!j->options->only && kind == RL_KIND_FUNCTION)
             set_total_time(j, unit->counted, kernel);
     }
@@ -493,7 +513,7 @@ static enum rl_status add_image(struct join *j, const struct image *image,
     RL_TRY(rl_string_set(&kernel->module, image->path, err));
     snprintf(text, sizeof text, "%zu", image->n_process);
     RL_TRY(rl_kernel_set_parameter(kernel, "processes", text, err));
-    RL_TRY(set_time(times, at, kernel, err));
+    RL_TRY(set_time(j, times, at, kernel, err));
     if (image->counted)
         return copy_counts(image->counted, kernel, err);
     return j->inputs->tally
@@ -644,9 +664,8 @@ static enum rl_status run_join(void *context, struct rl_error *err)
         status = join_units(&j, err);
     if (status == RL_OK && (options->only || options->n_function) && profile->n_kernel == 1)
         status = rl_profile_note(profile, err, "%s",
-                                 options->only
-                                     ? "no region of that name was entered"
-                                     : "no function of that name took enough time or operations");
+                                 options->only ? "no region of that name was entered"
+                                               : "no function of that name ran");
     if (status == RL_OK && options->no_follow)
         status = rl_profile_note(profile, err,
                                  "programs that the program started are left out, as asked");
