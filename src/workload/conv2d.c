@@ -34,10 +34,13 @@ struct conv {
     size_t cg, kg, taps;                /* channels and filters of a group, taps of a filter */
     size_t hp, wp, oh, ow;              /* padded input, output */
     size_t block;                       /* im2col: output rows gathered together */
-    size_t column_bytes, scratch_bytes; /* im2col, of each thread */
+    size_t column_bytes, scratch_bytes; /* of each thread */
+    bool many;                          /* direct: filters fill a vector */
+    size_t wide;                        /* many: filters of a group, in whole vectors */
+    size_t deep;                        /* many: channels whose taps and weights an L1 holds */
     struct rl_gemm_plan plan;
     struct rl_onednn *onednn;
-    struct rl_buffer x, weights, y, scratch;
+    struct rl_buffer x, weights, y, scratch, packed, offsets;
 };
 
 static const enum rl_precision precisions[] = {RL_FP32};
@@ -104,6 +107,17 @@ static uint64_t y_elements(const struct conv *v)
     return rl_size_mul(rl_size_mul(v->n, v->k, 1), v->oh, v->ow);
 }
 
+/* Weights as conv_sums wants them, and where a block's taps are; 0 where it is not used. */
+static uint64_t packed_elements(const struct conv *v)
+{
+    return rl_size_mul(v->groups, v->wide, v->taps);
+}
+
+static uint64_t offset_bytes(const struct conv *v)
+{
+    return rl_size_mul(v->deep, v->r * v->s, sizeof(size_t));
+}
+
 static size_t automatic_images(const struct conv *v)
 {
     double image =
@@ -149,6 +163,32 @@ static enum rl_status read_shape(struct conv *v, struct rl_error *err)
     return RL_OK;
 }
 
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Filters of the block of a group that starts at `from`, in whole vectors. */
+static size_t filters_at(const struct conv *v, size_t from)
+{
+    return least(RL_CONV_FILTER_VECTORS * (size_t)v->kernels->lanes, v->wide - from);
+}
+
+/* Direct with many filters: of the L1, rows under the filters and weights take what sums and the
+ * rows that follow leave. */
+static void plan_many(struct conv *v)
+{
+    size_t lanes = v->kernels->lanes;
+    v->many = v->kg >= lanes;
+    if (!v->many)
+        return;
+    v->wide = (v->kg + lanes - 1) / lanes * lanes;
+    size_t channel = (v->r * v->wp + v->r * v->s * filters_at(v, 0)) * sizeof(float);
+    size_t fit = rl_work_cache(v->config->env, 1, 32 << 10) * 5 / 8 / channel;
+    v->deep = fit < 1 ? 1 : least(fit, v->cg);
+    v->scratch_bytes = (v->ow * filters_at(v, 0) * sizeof(float) + 4095) / 4096 * 4096;
+}
+
 /* As many rows of outputs as keep the gathered matrix within half the L2. */
 static void plan_im2col(struct conv *v)
 {
@@ -172,6 +212,8 @@ static void conv_release(void *state)
     rl_buffer_release(&v->weights);
     rl_buffer_release(&v->y);
     rl_buffer_release(&v->scratch);
+    rl_buffer_release(&v->packed);
+    rl_buffer_release(&v->offsets);
     free(v);
 }
 
@@ -181,6 +223,8 @@ static uint64_t conv_memory(const void *state)
     uint64_t part[] = {rl_size_mul(x_elements(v), sizeof(float), 1),
                        rl_size_mul(w_elements(v), sizeof(float), 1),
                        rl_size_mul(y_elements(v), sizeof(float), 1),
+                       rl_size_mul(packed_elements(v), sizeof(float), 1),
+                       offset_bytes(v),
                        rl_size_mul(v->scratch_bytes, v->config->threads, 1)};
     uint64_t sum = 0;
     for (size_t i = 0; i < RL_COUNT_OF(part); i++)
@@ -217,6 +261,8 @@ static enum rl_status conv_prepare(const struct rl_work_config *config, void **r
     enum rl_status status = read_shape(v, err);
     if (status == RL_OK && config->variant == IM2COL)
         plan_im2col(v);
+    if (status == RL_OK && config->variant == DIRECT)
+        plan_many(v);
     if (status == RL_OK)
         status = rl_work_check_memory(config, conv_memory(v), err);
     if (status == RL_OK && config->variant == ONEDNN)
@@ -231,8 +277,26 @@ static enum rl_status conv_prepare(const struct rl_work_config *config, void **r
 
 /* What executing one row of outputs for one group takes in registers' terms. */
 struct tile_count {
-    double multiply_add, loads;
+    double multiply_add, loads, stores; /* stores beside those of the outputs */
 };
+
+static struct tile_count count_many(const struct conv *v)
+{
+    const double offset = (double)sizeof(size_t) / sizeof(float);
+    struct tile_count total = {0};
+    double taps = (double)v->taps, outputs = (double)v->ow;
+    double tiles = (double)((v->ow + v->kernels->conv_columns - 1) / v->kernels->conv_columns);
+    double passes = (double)((v->cg + v->deep - 1) / v->deep);
+    for (size_t k = 0; k < v->wide; k += filters_at(v, k)) {
+        double filters = (double)filters_at(v, k), sums = outputs * filters;
+        double turned = outputs * (double)least(v->kg - k, filters_at(v, k));
+        total.multiply_add += taps * sums;
+        total.loads += taps * (tiles * (filters + offset) + outputs);
+        total.loads += (passes - 1) * sums + turned;
+        total.stores += passes * sums;
+    }
+    return total;
+}
 
 static struct tile_count count_row(const struct conv *v)
 {
@@ -278,6 +342,7 @@ static void conv_traffic(const struct conv *v, struct rl_work_traffic *t)
     double threads = v->config->threads, row = (double)(v->cg * v->wp) * e;
     double window = (double)(v->dilation * (v->r - 1) + 1) * row;
     double group_w = w / (double)v->groups, out = (double)(v->kg * v->ow) * e;
+    out += (double)(v->many ? v->scratch_bytes : 0);
     rl_traffic_step(t, t->working_set_bytes, 0, 0, 0);
     switch (v->config->variant) {
     case DIRECT: /* a window of input rows and a group's weights serve a row of outputs */
@@ -320,7 +385,8 @@ static enum rl_status conv_account(const void *state, struct rl_kernel *kernel,
     t->compulsory_read =
         ((double)(v->n * v->c) * (double)(v->h * v->w) + (double)w_elements(v)) * e;
     t->compulsory_write = t->store_bytes = out;
-    t->working_set_bytes = ((double)x_elements(v) + (double)w_elements(v)) * e + out +
+    double weights = (double)(v->many ? packed_elements(v) : w_elements(v));
+    t->working_set_bytes = ((double)x_elements(v) + weights) * e + out + (double)offset_bytes(v) +
                            (double)v->scratch_bytes * v->config->threads;
     conv_traffic(v, t);
     if (v->config->variant == NAIVE) {
@@ -328,8 +394,9 @@ static enum rl_status conv_account(const void *state, struct rl_kernel *kernel,
         return rl_account_multiply_add(kernel, RL_FP32, "scalar", false, macs, 0, err);
     }
     if (v->config->variant == DIRECT) {
-        struct tile_count count = count_row(v);
+        struct tile_count count = v->many ? count_many(v) : count_row(v);
         t->load_bytes = rows * count.loads * e;
+        t->store_bytes += rows * count.stores * e;
         return rl_account_multiply_add(kernel, RL_FP32, isa, fused, rows * count.multiply_add, 0,
                                        err);
     }
@@ -356,6 +423,10 @@ static enum rl_status conv_allocate(void *state, struct rl_error *err)
     RL_TRY(rl_buffer_map(&v->y, y_elements(v) * sizeof(float), err));
     if (v->scratch_bytes)
         RL_TRY(rl_buffer_map(&v->scratch, v->scratch_bytes * v->config->threads, err));
+    if (v->many) {
+        RL_TRY(rl_buffer_map(&v->packed, packed_elements(v) * sizeof(float), err));
+        RL_TRY(rl_buffer_map(&v->offsets, offset_bytes(v), err));
+    }
     if (v->onednn)
         return rl_onednn_bind(v->onednn, v->x.base, v->weights.base, v->y.base, err);
     return RL_OK;
@@ -369,6 +440,34 @@ static void clear_padding(const struct conv *v, float *channel)
             if (i < v->padding || i >= v->hp - v->padding || j < v->padding ||
                 j >= v->wp - v->padding)
                 channel[i * v->wp + j] = 0;
+}
+
+static const float *w_at(const struct conv *v, size_t filter)
+{
+    return (const float *)(const void *)v->weights.base + filter * v->taps;
+}
+
+/* The packed weights of the block of a group's filters that starts at `from`. */
+static float *packed_at(const struct conv *v, size_t group, size_t from)
+{
+    return (float *)(void *)v->packed.base + (group * v->wide + from) * v->taps;
+}
+
+/* Once, as a network's weights are laid out when it is loaded; filters that are none weigh 0. */
+static void pack_weights(const struct conv *v)
+{
+    for (size_t group = 0; group < v->groups; group++)
+        for (size_t k = 0; k < v->wide; k += filters_at(v, k)) {
+            float *out = packed_at(v, group, k);
+            for (size_t t = 0; t < v->taps; t++)
+                for (size_t i = k; i < k + filters_at(v, k); i++)
+                    *out++ = i < v->kg ? w_at(v, group * v->kg + i)[t] : 0;
+        }
+    size_t *offset = (size_t *)(void *)v->offsets.base;
+    for (size_t c = 0; c < v->deep; c++)
+        for (size_t r = 0; r < v->r; r++)
+            for (size_t s = 0; s < v->s; s++)
+                *offset++ = (c * v->hp + r * v->dilation) * v->wp + s * v->dilation;
 }
 
 static void conv_fill(void *state, unsigned rank)
@@ -386,6 +485,8 @@ static void conv_fill(void *state, unsigned rank)
     if (rank == 0) {
         rl_fill_pseudo(v->weights.base, RL_FP32, 0, w_elements(v), 2);
         rl_fill_pseudo(x, RL_FP32, x_elements(v), x_elements(v) + SLACK * v->stride, 4);
+        if (v->many)
+            pack_weights(v);
     }
     if (v->scratch_bytes)
         memset(v->scratch.base + rank * v->scratch_bytes, 1, v->scratch_bytes);
@@ -400,11 +501,6 @@ static const float *x_at(const struct conv *v, size_t image, size_t channel, siz
 static float *y_at(const struct conv *v, size_t image, size_t filter, size_t row)
 {
     return (float *)(void *)v->y.base + ((image * v->k + filter) * v->oh + row) * v->ow;
-}
-
-static const float *w_at(const struct conv *v, size_t filter)
-{
-    return (const float *)(const void *)v->weights.base + filter * v->taps;
 }
 
 static void run_rows(const struct conv *v, size_t image, size_t group, size_t row, size_t rows)
@@ -428,6 +524,28 @@ static void run_rows(const struct conv *v, size_t image, size_t group, size_t ro
         rl_plain(RL_FP32)->conv_rows(&p);
     else
         v->kernels->conv_rows(&p);
+}
+
+/* One row of outputs: block by block of filters, sums over blocks of channels, then turned. */
+static void run_many(const struct conv *v, size_t image, size_t group, size_t row, void *sum)
+{
+    for (size_t k = 0; k < v->wide; k += filters_at(v, k)) {
+        const size_t filters = filters_at(v, k), plane = v->r * v->s;
+        for (size_t c = 0; c < v->cg; c += v->deep) {
+            struct rl_conv_sums p = {.x = x_at(v, image, group * v->cg + c, row * v->stride),
+                                     .x_step = v->stride,
+                                     .offset = (const size_t *)(const void *)v->offsets.base,
+                                     .taps = least(v->deep, v->cg - c) * plane,
+                                     .w = packed_at(v, group, k) + c * plane * filters,
+                                     .vectors = (unsigned)(filters / v->kernels->lanes),
+                                     .sum = sum,
+                                     .outputs = v->ow,
+                                     .add = c > 0};
+            v->kernels->conv_sums(&p);
+        }
+        v->kernels->conv_turn(least(v->kg - k, filters), v->ow, filters, sum,
+                              y_at(v, image, group * v->kg + k, row), v->oh * v->ow);
+    }
 }
 
 /* Row `tap` of the matrix whose columns are the windows of rows from.. of outputs. */
@@ -483,7 +601,9 @@ static void conv_run(void *state, unsigned rank, struct rl_team *team)
         size_t image = plane / v->groups, group = plane % v->groups;
         for (size_t i = part; im2col && i < part + n; i++)
             run_im2col(v, image, group, i * step, v->scratch.base + rank * v->scratch_bytes);
-        if (!im2col)
+        for (size_t i = part; v->many && i < part + n; i++)
+            run_many(v, image, group, i, v->scratch.base + rank * v->scratch_bytes);
+        if (!im2col && !v->many)
             run_rows(v, image, group, part, n);
         from += n;
     }

@@ -2,6 +2,7 @@
 #ifndef RL_WORKLOAD_CONV_ROW_H
 #define RL_WORKLOAD_CONV_ROW_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define RL_CONV_FEW  4 /**< filters of the smaller register tile */
@@ -21,6 +22,22 @@ struct rl_conv_row {
     size_t outputs;  /**< a row */
     size_t rows;
     size_t x_next; /**< from a row's taps to the next row's */
+};
+
+#define RL_CONV_FILTER_VECTORS 2  /**< vectors of filters summed together */
+#define RL_CONV_MOST_COLUMNS   14 /**< most outputs summed together, on any instruction set */
+
+/** One row of outputs for one or RL_CONV_FILTER_VECTORS vectors of filters, some taps of each. */
+struct rl_conv_sums {
+    const void *x;        /**< first output's first tap */
+    size_t x_step;        /**< from an output's taps to the next output's, in elements */
+    const size_t *offset; /**< [taps] from x, in elements */
+    size_t taps;
+    const void *w;    /**< [taps][vectors * lanes] */
+    unsigned vectors; /**< 1 or RL_CONV_FILTER_VECTORS */
+    void *sum;        /**< [outputs][vectors * lanes] */
+    size_t outputs;
+    bool add; /**< to what the sums already are */
 };
 
 #endif

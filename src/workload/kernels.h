@@ -82,6 +82,14 @@ struct rl_kernels {
      * tap; loads run less than a vector (times x_step) past the last output. */
     void (*conv_rows)(const struct rl_conv_row *rows);
 
+    unsigned conv_columns; /**< register tile of conv_sums: outputs by vectors of filters */
+    /** Sums of taps for a row, in ceil(outputs / conv_columns) tiles: each loads a tap's offset and
+     * its weights once, and one input an output. */
+    void (*conv_sums)(const struct rl_conv_sums *sums);
+    /** y[filter][output] = sum[output][filter], rows of them y_filter and pitch elements apart. */
+    void (*conv_turn)(size_t filters, size_t outputs, size_t pitch, const void *sum, void *y,
+                      size_t y_filter);
+
     /** y = f(x), f taking and returning one vector of this table's width. */
     void (*map)(size_t n, const void *x, void *y, rl_vector_fn *f);
 };

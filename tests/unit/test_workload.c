@@ -217,6 +217,7 @@ static void every_conv2d_convolves(void **state)
         "n=2 c=9 k=9 h=11 w=31 groups=9",
         "c=4 k=8 h=9 w=9 groups=4 r=1 s=5 padding=2 stride=3",
         "c=16 k=30 h=6 w=6 r=1 s=1 padding=0",
+        "n=2 c=140 k=80 h=9 w=33 stride=2 dilation=2 padding=2 groups=2",
     };
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
         verify_all("conv2d", shapes[i], 1);
@@ -410,15 +411,16 @@ static void conv2d_counts_flop_and_shows_multiply_accumulates(void **state)
 {
     (void)state;
     struct rl_kernel k;
+    const double macs = 8.0 * 10 * 12 * 4 * 3 * 3;
     account("conv2d", "c=4 k=8 h=10 w=12 variant=naive", 1, &k);
-    double macs = 8.0 * 10 * 12 * 4 * 3 * 3;
     assert_true(rl_kernel_flop(&k).value == 2 * macs);
     assert_true(k.useful_flop.value == 2 * macs);
     assert_true(bytes_of(&k, "L1") == (2 * macs + 8 * 10 * 12) * 4);
     rl_kernel_release(&k);
-    /* Vectors of 4: 12 outputs fill them, 8 filters are two register tiles of 4: no padding. */
+    /* A row: 36 taps load 8 weights, an offset for 4 tiles, 16 inputs; its sums move 3 times. */
     account("conv2d", "c=4 k=8 h=10 w=16 isa=sse2", 1, &k);
     assert_true(rl_kernel_flop(&k).value == k.useful_flop.value);
+    assert_true(bytes_of(&k, "L1") == 10 * 4 * (36.0 * (4 * (8 + 2) + 16) + 3.0 * 16 * 8));
     rl_kernel_release(&k);
 }
 
