@@ -6,17 +6,21 @@ enum {
     PREFETCH_RECORDS = 64,
 };
 
-/* Steps on their way to the model: step[1] to step[n]. What precedes the first is nothing that
- * could be repeated. */
+#define NO_LINE UINT64_MAX /* no address lies in it */
+
+/* Steps on their way to the model: step[1] to step[n]; what precedes the first is of no line. */
 struct batch {
     struct rl_cache *cache;
     struct rl_account_table *table;
     uint32_t core;
     uint32_t n_flows;
     uint64_t own;
+    uint64_t apart; /* bits of a line's number in which lines that share a set agree */
     bool out_of_memory;
     uint32_t n;
     struct rl_cache_step step[1 + STEPS_AT_ONCE];
+    /* By those bits: twice the number of the line touched last, and 1 if it was stored to. */
+    uint64_t recent[RLE_TRACE_CLASSES];
 };
 
 static void pass_on(struct batch *b)
@@ -32,30 +36,45 @@ static inline struct rl_cache_flow *account_of(struct batch *b, uint32_t site)
     return flow;
 }
 
-/* One more access to the line of the step before finds that line the most recent one, so that only
- * a first store changes anything. */
-static inline void add_step(struct batch *b, uint32_t site, uint64_t line, enum rl_cache_kind kind,
-                            uint64_t bytes)
+static inline void begin_step(struct batch *b, uint32_t site, uint64_t line,
+                              enum rl_cache_kind kind, uint64_t bytes)
 {
-    if (!(b->own >> line % RLE_TRACE_CLASSES & 1))
-        return;
-    struct rl_cache_step *last = &b->step[b->n];
-    bool repeats =
-        last->line == line && last->kind != RL_CACHE_NT_STORE && kind != RL_CACHE_NT_STORE;
-    bool first_store = kind != RL_CACHE_LOAD && last->kind == RL_CACHE_LOAD && !last->store_flow;
-    if (repeats && !first_store)
-        return;
     struct rl_cache_flow *flow = account_of(b, site);
-    if (repeats) {
-        last->store_flow = flow;
-        return;
-    }
     if (!flow)
         return;
     b->step[++b->n] = (struct rl_cache_step){
         .line = line, .flow = flow, .kind = (uint8_t)kind, .bytes = (uint8_t)bytes};
     if (b->n == STEPS_AT_ONCE)
         pass_on(b);
+}
+
+/* Nothing has touched the sets of the line touched last among those that could share one with it:
+ * one more access finds it the most recent one of each, so that only a first store changes
+ * anything. No other core does anything meanwhile. */
+static inline void add_step(struct batch *b, uint32_t site, uint64_t line, enum rl_cache_kind kind,
+                            uint64_t bytes)
+{
+    if (!(b->own >> line % RLE_TRACE_CLASSES & 1))
+        return;
+    uint64_t *recent = &b->recent[line & b->apart];
+    bool repeats = *recent >> 1 == line;
+    if (kind == RL_CACHE_LOAD) {
+        if (repeats)
+            return;
+        *recent = line << 1;
+    } else if (kind == RL_CACHE_STORE) {
+        if (repeats && *recent & 1)
+            return;
+        *recent = line << 1 | 1;
+        struct rl_cache_step *last = &b->step[b->n];
+        if (repeats && last->line == line) {
+            last->store_flow = account_of(b, site);
+            return;
+        }
+    } else {
+        *recent = NO_LINE;
+    }
+    begin_step(b, site, line, kind, bytes);
 }
 
 static void add_lines(struct batch *b, uint32_t site, uint64_t address, uint64_t size,
@@ -106,7 +125,10 @@ bool rl_records_run(const struct rl_records *records, struct rl_cache *cache, ui
     batch.own = records->own;
     batch.out_of_memory = false;
     batch.n = 0;
-    batch.step[0] = (struct rl_cache_step){.kind = RL_CACHE_NT_STORE};
+    batch.apart = records->n_apart - 1;
+    batch.step[0] = (struct rl_cache_step){.line = NO_LINE};
+    for (unsigned i = 0; i < RLE_TRACE_CLASSES; i++)
+        batch.recent[i] = NO_LINE;
     uint64_t n_watched = 0;
     for (uint64_t i = 0; i < records->n; i++) {
         uint64_t line = records->record[i].address / RL_CACHE_LINE_BYTES;

@@ -19,6 +19,8 @@ struct rl_records {
     uint64_t n;
     uint64_t watched; /**< classes of lines, one bit each, whose records are to be counted */
     uint64_t own;     /**< and those that are to go through the model */
+    uint32_t n_apart; /**< lines whose numbers differ modulo this share no set of any level; a power
+                           of two, at most RLE_TRACE_CLASSES */
 };
 
 /**

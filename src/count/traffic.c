@@ -196,8 +196,13 @@ static enum rl_status keep_accounts(void *context, struct rl_channel_process *pr
 static void run_job(struct worker *w, const struct job *job)
 {
     const struct rl_channel_process *process = job->thread->process;
-    const struct rl_records records = {process->sites, process->n_sites,    job->record,
-                                       job->n,         w->traffic->watched, w->own};
+    const struct rl_records records = {.sites = process->sites,
+                                       .n_sites = process->n_sites,
+                                       .record = job->record,
+                                       .n = job->n,
+                                       .watched = w->traffic->watched,
+                                       .own = w->own,
+                                       .n_apart = w->traffic->sampling.classes};
     uint32_t core = ((const struct reader *)job->thread->user)->core;
     if (!rl_records_run(&records, w->cache, core, &job->accounts->by_worker[w->index],
                         w->traffic->n_flows, &w->watched, &w->malformed))

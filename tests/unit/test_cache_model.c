@@ -1,5 +1,4 @@
-/* The cache model equals a naive one that follows the rules of its header word by word: after every
- * single access, every boundary of every group, for every policy, geometry and kind of access. */
+/* The cache model equals a naive one that follows its header word by word, at every access. */
 #include "decode/cache_model.h"
 
 #include <setjmp.h>
@@ -436,6 +435,7 @@ static void compare_in_runs(const struct rl_cache_geometry *g, uint32_t n_cores,
 static const struct rl_cache_geometry real[] = {
     {3, {{64, 8, false, 0}, {1024, 8, false, 0}, {2048, 16, true, RL_CACHE_VICTIM}}},
     {3, {{64, 12, false, 0}, {1024, 16, false, 0}, {2048, 16, true, RL_CACHE_NON_INCLUSIVE}}},
+    {3, {{64, 12, false, 0}, {512, 16, false, 0}, {1472, 16, true, RL_CACHE_VICTIM}}},
     {3,
      {{64, 8, false, 0},
       {512, 8, false, RL_CACHE_INCLUSIVE},
