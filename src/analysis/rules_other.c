@@ -17,16 +17,30 @@ static void busiest(const struct rl_evidence *e, char *text, size_t size)
     snprintf(text, size, percent < 0.95 ? "%s at %.1g %%" : "%s at %.0f %%", top->name, percent);
 }
 
+/* At least this part of a time or of an amount, and at most its inverse. */
+static const double some = 0.5;
+
+/* Whether a level handed inward as many lines as there are loads that wait for it; true where that
+ * is not known. The first level hands on what is asked for, not lines. */
+static bool sent_as_many_lines(const struct rl_kernel *kernel, const char *level)
+{
+    enum { LINE_BYTES = 64 };
+    const struct rl_traffic *t = rl_kernel_find_traffic(kernel, level);
+    if (!t || !rl_known(t->read) || strcmp(level, "L1") == 0)
+        return true;
+    return t->read.value >= some * kernel->latency_bound_loads.value * LINE_BYTES;
+}
+
 const struct rl_latency *rl_awaited_latency(const struct rl_evidence *e)
 {
-    const double some = 0.5;
     if (e->place->verdict != RL_VERDICT_LATENCY || !rl_known(e->kernel->latency_bound_loads))
         return NULL;
     for (size_t i = 0; i < e->machine->n_latency; i++) {
         const struct rl_latency *l = &e->machine->latency[i];
         double share =
             e->kernel->latency_bound_loads.value * l->time_s.value / e->kernel->time_s.value;
-        if (rl_known(l->time_s) && share > some && share < 1 / some)
+        if (rl_known(l->time_s) && share > some && share < 1 / some &&
+            sent_as_many_lines(e->kernel, l->level))
             return l;
     }
     return NULL;

@@ -449,6 +449,30 @@ static void a_pointer_chase_names_dependent_loads(void **state)
     rl_machine_release(&m);
 }
 
+/* As many loads as would explain the time, but most of them were served nearer to the core. */
+static void loads_do_not_wait_for_a_level_that_sent_few_lines(void **state)
+{
+    (void)state;
+    struct rl_machine m = test_machine();
+    struct rl_latency l = {.level = "DRAM", .threads = 1};
+    l.time_s = rl_value(100e-9, RL_SOURCE_MEASURED, 0.05);
+    rl_machine_add_latency(&m, &l, NULL);
+    struct rl_profile p = {0};
+    struct rl_kernel *k = add_kernel(&p, "interpreter", 1.0);
+    k->flop = rl_value(0, RL_SOURCE_COUNTED, 0);
+    k->latency_bound_loads = rl_value(9e6, RL_SOURCE_COUNTED, 0);
+    add_bytes(k, "DRAM", 4e6 * 64, 4e6 * 64);
+    struct rl_traffic *t;
+    assert_int_equal(rl_kernel_traffic(k, "DRAM", &t, NULL), RL_OK);
+    t->read = rl_value(4e6 * 64, RL_SOURCE_SIMULATED, 0);
+    struct rl_report r = build(&m, &p, NULL);
+    assert_int_equal(r.row[0].place.verdict, RL_VERDICT_LATENCY);
+    assert_null(find_advice(&r.row[0], "latency.chain"));
+    rl_report_release(&r);
+    rl_profile_release(&p);
+    rl_machine_release(&m);
+}
+
 static void a_copy_is_judged_on_bandwidth_and_says_so(void **state)
 {
     (void)state;
@@ -543,6 +567,7 @@ int main(void)
         cmocka_unit_test(a_map_of_exp_is_bound_by_exp),
         cmocka_unit_test(the_fastest_exp_at_its_limit_is_bound_by_exp_and_not_by_bandwidth),
         cmocka_unit_test(a_pointer_chase_names_dependent_loads),
+        cmocka_unit_test(loads_do_not_wait_for_a_level_that_sent_few_lines),
         cmocka_unit_test(a_copy_is_judged_on_bandwidth_and_says_so),
         cmocka_unit_test(rows_come_longest_first_and_can_be_selected),
         cmocka_unit_test(a_machine_without_ceilings_cannot_be_reported_on),
