@@ -89,6 +89,13 @@ static enum rl_status say_strange(const struct rl_samples *timed, const struct a
     return note(profile, err, text);
 }
 
+/* The region library works in the timed run only, linked into the program or not, and region calls
+ * have a comparison of their own. */
+static bool has_marked_regions(const struct rl_samples *timed)
+{
+    return timed->n_region > 0;
+}
+
 static enum rl_status check_strange(const struct rl_samples *timed, const struct rl_tally *tally,
                                     struct agree_ours ours, struct rl_profile *profile,
                                     bool *ret_said, struct rl_error *err)
@@ -106,7 +113,9 @@ static enum rl_status check_strange(const struct rl_samples *timed, const struct
     for (size_t i = 0; i < timed->n_bucket; i++) {
         const struct rl_sample_bucket *b = &timed->bucket[i];
         const struct rl_sample_module *m = &timed->module[b->module];
-        if (!is_comparable(m, ours) || was_executed(tally, module[b->module], b->offset))
+        /* without a build id a file that has another path now is not found again */
+        bool is_lost = module[b->module] == RL_TALLY_NONE && !m->n_build_id;
+        if (is_lost || !is_comparable(m, ours) || was_executed(tally, module[b->module], b->offset))
             continue;
         strange_s += b->cpu_s;
         n_samples += b->n_samples;
@@ -127,6 +136,12 @@ static bool may_be_a_wait(const struct rl_samples *timed, const struct rl_tally_
     struct rl_value flop = rl_kernel_flop(&unit->kernel);
     bool computes = rl_known(flop) && flop.value >= MIN_FLOP_PER_INSTRUCTION * unit->instructions;
     return !computes && (timed->n_thread > 1 || timed->n_process > 1);
+}
+
+/* Timers need the preloaded object, which static and set-user-ID images are without. */
+static bool sees_all_images(const struct rl_samples *timed)
+{
+    return timed->method == RL_SAMPLE_PERF && !timed->n_lost;
 }
 
 static enum rl_status check_unseen(const struct rl_samples *timed, const struct rl_tally *tally,
@@ -177,7 +192,7 @@ static enum rl_status check_time(const struct rl_samples *timed, double counted_
                                  struct rl_profile *profile, struct rl_error *err)
 {
     char text[256];
-    if (!(counted_s > 0) || timed->user_s < MIN_TIME_S ||
+    if (!(counted_s > 0) || timed->children_left || timed->user_s < MIN_TIME_S ||
         counted_s >= MIN_TIME_RATIO * timed->user_s)
         return RL_OK;
     snprintf(text, sizeof text,
@@ -195,10 +210,10 @@ enum rl_status agree_check_code(const struct rl_samples *timed, const struct rl_
     if (tally->any_process_failed || tally->is_open_ended ||
         tally->uncounted_share > MAX_UNCOUNTED_SHARE || timed->interrupted_by)
         return RL_OK;
-    if (timed->n_bucket && timed->sampled_s > 0) {
+    bool any = timed->n_bucket && timed->sampled_s > 0;
+    if (any && !has_marked_regions(timed))
         RL_TRY(check_strange(timed, tally, ours, profile, &is_said, err));
-        if (!is_said && !timed->n_lost)
-            RL_TRY(check_unseen(timed, tally, profile, &is_said, err));
-    }
+    if (any && !is_said && sees_all_images(timed))
+        RL_TRY(check_unseen(timed, tally, profile, &is_said, err));
     return is_said ? RL_OK : check_time(timed, counted_s, profile, err);
 }

@@ -84,6 +84,12 @@ static enum rl_status miss_samples(const struct rl_samples *first, size_t n_run,
     char why[256];
     if (first->method == RL_SAMPLE_NONE || !first->rate_hz)
         return RL_OK;
+    if (first->method == RL_SAMPLE_TIMER)
+        return rl_missing_add(
+            &kernel->missing, "time",
+            "it was never seen: it takes next to no time, or it is in a static or "
+            "set-user-ID program, where timers see nothing",
+            err);
     snprintf(why, sizeof why,
              "it was never seen in %zu run%s, so it takes less than %.2g ms or so a run: more "
              "runs (--repeat N) may see it",
@@ -663,9 +669,10 @@ static enum rl_status run_join(void *context, struct rl_error *err)
     if (status == RL_OK && (options->functions || options->loops))
         status = join_units(&j, err);
     if (status == RL_OK && (options->only || options->n_function) && profile->n_kernel == 1)
-        status = rl_profile_note(profile, err, "%s",
-                                 options->only ? "no region of that name was entered"
-                                               : "no function of that name ran");
+        status = rl_profile_note(
+            profile, err, "%s",
+            options->only ? "no region of that name was entered"
+                          : "no function of that name was seen to run (it may be inlined)");
     if (status == RL_OK && options->no_follow)
         status = rl_profile_note(profile, err,
                                  "programs that the program started are left out, as asked");

@@ -49,7 +49,7 @@ int main(int argc, char **argv)
     else if (!strcmp(way, "less"))
         x = multiply(x, again ? ROUNDS / 10 : 4L * ROUNDS);
     else if (!strcmp(way, "more"))
-        x = multiply(x, ROUNDS / 2) + (again ? divide(x, 8L * ROUNDS) : 0);
+        x = multiply(x, ROUNDS / 2) + (again ? divide(x, 16L * ROUNDS) : 0);
     else
         x = multiply(x, ROUNDS) + divide(x, ROUNDS);
     printf("%s\n", x > 0 ? "positive" : "negative");

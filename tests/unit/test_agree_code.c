@@ -43,7 +43,8 @@ static void make(struct world *w, unsigned first, uint64_t offset)
                                  .n_function = 2,
                                  .code = w->code,
                                  .n_code = 2};
-    w->timed = (struct rl_samples){.module = w->sampled,
+    w->timed = (struct rl_samples){.method = RL_SAMPLE_PERF,
+                                   .module = w->sampled,
                                    .n_module = 1,
                                    .bucket = w->bucket,
                                    .n_bucket = first == 1000 ? 1 : 2,
@@ -100,6 +101,30 @@ static void few_samples_and_those_of_others_are_not(void **state)
     assert_false(says(&w, 2, "never executed"));
 }
 
+/* The region library runs in the timed run only; a file that moved is not found again. */
+static void what_cannot_be_matched_is_not_told(void **state)
+{
+    (void)state;
+    struct world w;
+    make(&w, 900, 0x150);
+    w.unit[0].instructions = w.unit[1].instructions = 0;
+    w.timed.n_region = 1;
+    assert_false(says(&w, 2, ""));
+    w.timed.n_region = 0;
+    assert_true(says(&w, 2, "10 % of the first run's time"));
+    w.sampled[0].path = (char *)"/tmp/unpacked-17/app";
+    assert_false(says(&w, 2, ""));
+}
+
+static void timers_may_not_have_seen_a_function(void **state)
+{
+    (void)state;
+    struct world w;
+    make(&w, 1000, 0);
+    w.timed.method = RL_SAMPLE_TIMER;
+    assert_false(says(&w, 2, ""));
+}
+
 static void instructions_that_take_time_and_were_not_seen_are_told(void **state)
 {
     (void)state;
@@ -144,6 +169,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_where_nothing_was_counted_are_told),
         cmocka_unit_test(few_samples_and_those_of_others_are_not),
+        cmocka_unit_test(what_cannot_be_matched_is_not_told),
+        cmocka_unit_test(timers_may_not_have_seen_a_function),
         cmocka_unit_test(instructions_that_take_time_and_were_not_seen_are_told),
         cmocka_unit_test(less_time_than_the_timed_run_had_is_told),
         cmocka_unit_test(counts_that_are_not_whole_are_not_compared),
