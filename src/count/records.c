@@ -62,7 +62,7 @@ static inline void add_step(struct batch *b, uint32_t site, uint64_t line, enum 
         if (repeats)
             return;
         *recent = line << 1;
-    } else if (kind == RL_CACHE_STORE) {
+    } else if (kind != RL_CACHE_NT_STORE) {
         if (repeats && *recent & 1)
             return;
         *recent = line << 1 | 1;

@@ -450,9 +450,10 @@ bool rle_result_replace_page(uint64_t address)
 void rle_result_say(const char *message)
 {
     struct rle_result_header *h = result.header;
+    if (!h || h->message[0])
+        return;
     struct rle_text text = {h->message, sizeof(h->message), 0};
-    if (!h->message[0])
-        rle_text_add(&text, message);
+    rle_text_add(&text, message);
 }
 
 static void end(enum rle_process_state state, const char *message)
