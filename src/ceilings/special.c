@@ -18,6 +18,7 @@ enum {
     PAGE_BYTES = 4096
 };
 static const double sample_s = 20e-6;
+static const size_t array_step_bytes = ARRAY_BYTES + SKEW_BYTES;
 
 struct library {
     const char *soname;
@@ -70,8 +71,6 @@ static bool same_ceiling(const struct rl_special *a, const struct rl_special *b)
            strcmp(a->library, b->library) == 0;
 }
 
-static const size_t step = ARRAY_BYTES + SKEW_BYTES; /* from array to array */
-
 static char *place_of(const struct rl_rank *r, size_t place)
 {
     return r->buffer.base + place * PLACE_BYTES;
@@ -79,20 +78,21 @@ static char *place_of(const struct rl_rank *r, size_t place)
 
 static int ascending(const void *a, const void *b)
 {
-    double x = *(const double *)a;
-    double y = *(const double *)b;
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
     return (x > y) - (x < y);
 }
 
 /* Arguments in ascending order: routines branch on them (`log` near 1, `sin` by the quadrant), and
- * what the predictor keeps of branches in random order differs from process to process. */
+ * what the predictor keeps of branches in random order differs from process to process. Words of
+ * the buffer are positive fp32 and, two by two, fp64: their order as integers serves both. */
 static void order_arguments(void *arg, unsigned rank)
 {
     const struct rl_session *s = arg;
     for (size_t place = 0; place < PLACES; place++)
         for (size_t array = 1; array <= 2; array++)
-            qsort(place_of(&s->rank[rank], place) + array * step, ARRAY_BYTES / sizeof(double),
-                  sizeof(double), ascending);
+            qsort(place_of(&s->rank[rank], place) + array * array_step_bytes,
+                  ARRAY_BYTES / sizeof(uint32_t), sizeof(uint32_t), ascending);
 }
 
 static void run(void *arg, unsigned rank, uint64_t loops)
@@ -103,8 +103,11 @@ static void run(void *arg, unsigned rank, uint64_t loops)
     char *base = place_of(r, place);
     volatile char *stack = __builtin_alloca(1 + place * PAGE_BYTES);
     *stack = 0; /* the routine's own stack lies behind it */
-    struct rl_kernel_args args = {
-        .loops = loops, .a = base, .b = base + step, .c = base + 2 * step, .bytes = ARRAY_BYTES};
+    struct rl_kernel_args args = {.loops = loops,
+                                  .a = base,
+                                  .b = base + array_step_bytes,
+                                  .c = base + 2 * array_step_bytes,
+                                  .bytes = ARRAY_BYTES};
     item->special->run(item->routine, &args);
 }
 
