@@ -26,7 +26,9 @@ static ssize_t system_read(int fd, void *buffer, size_t size)
 }
 
 /* Only an event has no room in a buffer of nothing; files, pipes and sockets read nothing. Asked so
- * because read is all that the strict mode of seccomp lets a program do. */
+ * because read is all that the strict mode of seccomp lets a program do. (A program that closed our
+ * descriptor and opened a blocking inotify one in its place would wait here for a file to change.)
+ */
 static bool system_is_event(int fd)
 {
     int before = errno;

@@ -337,7 +337,8 @@ static void count_im2col(const struct conv *v, struct rl_gemm_count *count, doub
 static void conv_traffic(const struct conv *v, struct rl_work_traffic *t)
 {
     const double e = sizeof(float);
-    double x = (double)x_elements(v) * e, w = (double)w_elements(v) * e,
+    double x = (double)x_elements(v) * e,
+           w = (double)(v->many ? packed_elements(v) : w_elements(v)) * e,
            y = (double)y_elements(v) * e;
     double threads = v->config->threads, row = (double)(v->cg * v->wp) * e;
     double window = (double)(v->dilation * (v->r - 1) + 1) * row;
