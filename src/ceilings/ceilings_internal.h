@@ -52,6 +52,7 @@ struct rl_session {
     double clock_min_hz, clock_max_hz;
     double nop_seen, nop_expected;
     double probes, clean_probes; /**< over all phases */
+    bool was_quiet;              /**< the last phase was: most of its probes were undisturbed */
 };
 
 /** One ceiling to be, with the kernel chosen for it. */
@@ -171,11 +172,13 @@ bool rl_limit_is_met(const struct rl_limit *limit, double per_cycle, unsigned cl
 
 /**
  * Whether another variant of a ceiling may be faster than the one that won: it has not settled, and
- * either few of its samples were undisturbed or one of them was faster.
+ * either few of its samples were undisturbed or some of them were faster. Beside a neighbour it may
+ * have been slow whenever it seemed undisturbed.
+ * @param quiet   the phase was.
  * @param work    of one loop of the rival's, in the unit of `winner`.
  * @param winner  work a cycle of the variant that won.
  */
-bool rl_rival_is_unsure(const struct rl_timing *rival, double work, double winner);
+bool rl_rival_is_unsure(const struct rl_timing *rival, bool quiet, double work, double winner);
 /**
  * What exceeded limits say of the core.
  * @param core  name of the core whose limits they are; NULL: one of several.

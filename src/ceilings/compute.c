@@ -219,7 +219,7 @@ enum rl_status rl_measure_compute(struct rl_session *s, double budget_s, struct 
         unsigned best = best_of(item, n, timing, i, &next);
         bool rival_unsure = false;
         for (unsigned j = i; j < next; j++)
-            rival_unsure |= rl_rival_is_unsure(&timing[j], item[j].kernel->work,
+            rival_unsure |= rl_rival_is_unsure(&timing[j], s->was_quiet, item[j].kernel->work,
                                                work_per_cycle(&item[best], &timing[best]));
         status = add(s, &item[best], &timing[best], rival_unsure, err);
         i = next;

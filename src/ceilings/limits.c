@@ -260,13 +260,14 @@ bool rl_limit_is_met(const struct rl_limit *limit, double per_cycle, unsigned cl
            fabs(per_cycle - limit->value) <= width * limit->value;
 }
 
-bool rl_rival_is_unsure(const struct rl_timing *rival, double work, double winner)
+bool rl_rival_is_unsure(const struct rl_timing *rival, bool quiet, double work, double winner)
 {
     enum { ENOUGH_CLEAN = 50 };
     const double width = 0.01;
     if (!rival->disturbed)
         return false;
-    return rival->clean < ENOUGH_CLEAN || rival->best_per_cycle * work > (1 + width) * winner;
+    return !quiet || rival->clean < ENOUGH_CLEAN ||
+           rival->best_per_cycle * work > (1 + width) * winner;
 }
 
 /* Cores that lower their clock for wide vectors do so by up to a sixth; pipes that the catalogue

@@ -105,6 +105,7 @@ static void note_report(struct rl_session *s, const struct rl_sampling_report *r
     s->nop_expected = fmax(s->nop_expected, report->nop_expected);
     s->probes += report->probes;
     s->clean_probes += report->clean_share * report->probes;
+    s->was_quiet = report->clean_share >= clean_from;
 }
 
 enum rl_status rl_session_sample(struct rl_session *s, const struct rl_phase *phase,

@@ -348,7 +348,7 @@ enum rl_status rl_measure_level(struct rl_session *s, const char *level, double 
         for (unsigned j = i; j < next; j++)
             rival_unsure |=
                 rl_level_rank(level) <= 2 &&
-                rl_rival_is_unsure(&timing[j], rl_memory_pass_bytes(&item[j]),
+                rl_rival_is_unsure(&timing[j], s->was_quiet, rl_memory_pass_bytes(&item[j]),
                                    timing[best].per_cycle * rl_memory_pass_bytes(&item[best]));
         status = add(s, &item[best], &timing[best], rival_unsure, err);
         i = next;

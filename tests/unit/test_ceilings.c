@@ -387,13 +387,15 @@ static void a_slower_rival_leaves_no_doubt(void **state)
 {
     (void)state;
     struct rl_timing rival = {.disturbed = true, .clean = 50, .best_per_cycle = 1.0};
-    assert_false(rl_rival_is_unsure(&rival, 64, 64)); /* as fast at its best */
-    assert_false(rl_rival_is_unsure(&rival, 64, 63.5));
-    assert_true(rl_rival_is_unsure(&rival, 64, 63)); /* 1.6 % faster */
+    assert_false(rl_rival_is_unsure(&rival, true, 64, 64)); /* as fast at its best */
+    assert_false(rl_rival_is_unsure(&rival, true, 64, 63.5));
+    assert_true(rl_rival_is_unsure(&rival, true, 64, 63));   /* 1.6 % faster */
+    assert_true(rl_rival_is_unsure(&rival, false, 64, 100)); /* slow beside a neighbour, perhaps */
     rival.clean = 49;
-    assert_true(rl_rival_is_unsure(&rival, 64, 100)); /* seldom seen undisturbed */
+    assert_true(rl_rival_is_unsure(&rival, true, 64, 100)); /* seldom seen undisturbed */
     rival.disturbed = false;
-    assert_false(rl_rival_is_unsure(&rival, 64, 63)); /* settled: then the winner would be this */
+    assert_false(
+        rl_rival_is_unsure(&rival, true, 64, 63)); /* settled: then the winner would be this */
 }
 
 /* A shared core slows the chain that measures the clock: rates per cycle come out too high. */
