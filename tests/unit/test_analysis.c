@@ -420,23 +420,31 @@ static void the_fastest_exp_at_its_limit_is_bound_by_exp_and_not_by_bandwidth(vo
     rl_machine_release(&m);
 }
 
+/* One second of 9 million dependent loads, whose number times the latency of DRAM explains 0.9 of
+ * it, and the lines that came from there. */
+static struct rl_kernel *add_chase(struct rl_machine *m, struct rl_profile *p, double lines)
+{
+    struct rl_latency l = {.level = "DRAM", .threads = 1};
+    struct rl_traffic *t;
+    l.time_s = rl_value(100e-9, RL_SOURCE_MEASURED, 0.05);
+    rl_machine_add_latency(m, &l, NULL);
+    struct rl_kernel *k = add_kernel(p, "chase", 1.0);
+    k->flop = rl_value(0, RL_SOURCE_COUNTED, 0);
+    k->latency_bound_loads = rl_value(9e6, RL_SOURCE_COUNTED, 0);
+    add_bytes(k, "DRAM", lines * 64, lines * 64);
+    assert_int_equal(rl_kernel_traffic(k, "DRAM", &t, NULL), RL_OK);
+    t->read = rl_value(lines * 64, RL_SOURCE_SIMULATED, 0);
+    return k;
+}
+
 static void a_pointer_chase_names_dependent_loads(void **state)
 {
     (void)state;
     struct rl_machine m = test_machine();
-    struct rl_latency l = {.level = "DRAM", .threads = 1};
-    l.time_s = rl_value(100e-9, RL_SOURCE_MEASURED, 0.05);
-    rl_machine_add_latency(&m, &l, NULL);
     struct rl_profile p = {0};
-    struct rl_kernel *k = add_kernel(&p, "chase", 1.0);
-    k->flop = rl_value(0, RL_SOURCE_COUNTED, 0);
-    k->latency_bound_loads = rl_value(9e6, RL_SOURCE_COUNTED, 0);
-    add_bytes(k, "DRAM", 9e6 * 64, 9e6 * 64);
+    struct rl_kernel *k = add_chase(&m, &p, 9e6);
     /* A line is read for every pointer of 8 bytes, as it must be where the next one is elsewhere.
      */
-    struct rl_traffic *t;
-    assert_int_equal(rl_kernel_traffic(k, "DRAM", &t, NULL), RL_OK);
-    t->read = rl_value(9e6 * 64, RL_SOURCE_SIMULATED, 0);
     k->load_bytes = rl_value(9e6 * 8, RL_SOURCE_COUNTED, 0);
     struct rl_report r = build(&m, &p, NULL);
     assert_int_equal(r.row[0].place.verdict, RL_VERDICT_LATENCY);
@@ -449,22 +457,13 @@ static void a_pointer_chase_names_dependent_loads(void **state)
     rl_machine_release(&m);
 }
 
-/* As many loads as would explain the time, but most of them were served nearer to the core. */
+/* Most of them were served nearer to the core. */
 static void loads_do_not_wait_for_a_level_that_sent_few_lines(void **state)
 {
     (void)state;
     struct rl_machine m = test_machine();
-    struct rl_latency l = {.level = "DRAM", .threads = 1};
-    l.time_s = rl_value(100e-9, RL_SOURCE_MEASURED, 0.05);
-    rl_machine_add_latency(&m, &l, NULL);
     struct rl_profile p = {0};
-    struct rl_kernel *k = add_kernel(&p, "interpreter", 1.0);
-    k->flop = rl_value(0, RL_SOURCE_COUNTED, 0);
-    k->latency_bound_loads = rl_value(9e6, RL_SOURCE_COUNTED, 0);
-    add_bytes(k, "DRAM", 4e6 * 64, 4e6 * 64);
-    struct rl_traffic *t;
-    assert_int_equal(rl_kernel_traffic(k, "DRAM", &t, NULL), RL_OK);
-    t->read = rl_value(4e6 * 64, RL_SOURCE_SIMULATED, 0);
+    add_chase(&m, &p, 4e6);
     struct rl_report r = build(&m, &p, NULL);
     assert_int_equal(r.row[0].place.verdict, RL_VERDICT_LATENCY);
     assert_null(find_advice(&r.row[0], "latency.chain"));
