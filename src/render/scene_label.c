@@ -228,6 +228,31 @@ static void set_text(struct builder *b, enum rl_role role, enum rl_font font, co
     rl_scene_text(b, &s, text);
 }
 
+/* At the foot of its line, on the right if there is room, else on the left, or nowhere. */
+static void draw_ridge_label(struct builder *b)
+{
+    char number[32], text[64];
+    if (b->ridge_ai <= 0 || b->canvas->cells)
+        return;
+    rl_text_number(number, sizeof number, b->ridge_ai);
+    snprintf(text, sizeof text, "ridge %s FLOP/byte", number);
+    struct rl_extent e = rl_scene_measure(b, RL_FONT_CAPTION, text);
+    const double away = e.width / 2 + 4;
+    for (int side = 1; side >= -1; side -= 2) {
+        struct obb box = {b->ridge.x0 + side * away, b->f.bottom - e.height / 2 - 3, e.width / 2,
+                          e.height / 2, 0};
+        struct obb wide = padded(b, &box);
+        if (!rl_obb_in_frame(&box, &b->f, pad) || hits(&wide, b->taken, b->n_taken) ||
+            hits(&wide, b->marker, b->n_marker))
+            continue;
+        take(b, &box);
+        struct setting s = {
+            RL_ROLE_RIDGE, RL_FONT_CAPTION, RL_INK_MUTED, box.x, box.y, .5, .5, 0, 0};
+        rl_scene_text(b, &s, text);
+        return;
+    }
+}
+
 void rl_scene_draw_roof_labels(struct builder *b)
 {
     for (unsigned i = 0; i < b->n_roof; i++) {
@@ -238,21 +263,7 @@ void rl_scene_draw_roof_labels(struct builder *b)
         if (b->roof[i].labelled)
             set_text(b, RL_ROLE_ROOF, RL_FONT_TICK, text, &b->roof[i].label);
     }
-    if (b->ridge_ai <= 0 || b->canvas->cells)
-        return;
-    char number[32], text[64];
-    rl_text_number(number, sizeof number, b->ridge_ai);
-    snprintf(text, sizeof text, "ridge %s FLOP/byte", number);
-    struct rl_extent e = rl_scene_measure(b, RL_FONT_CAPTION, text);
-    struct obb box = {b->ridge.x0 + e.width / 2 + 4, b->f.bottom - e.height / 2 - 3, e.width / 2,
-                      e.height / 2, 0};
-    struct obb wide = padded(b, &box);
-    if (!rl_obb_in_frame(&box, &b->f, pad) || hits(&wide, b->taken, b->n_taken) ||
-        hits(&wide, b->marker, b->n_marker))
-        return;
-    take(b, &box);
-    struct setting s = {RL_ROLE_RIDGE, RL_FONT_CAPTION, RL_INK_MUTED, box.x, box.y, .5, .5, 0, 0};
-    rl_scene_text(b, &s, text);
+    draw_ridge_label(b);
 }
 
 /* ---- labels of points ---- */

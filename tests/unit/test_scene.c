@@ -334,6 +334,28 @@ static void extreme_values_stay_in_frame(void **state)
     }
 }
 
+/* Where a point far to the left leaves little room on its right. */
+static void the_ridge_is_named_on_the_side_that_has_room(void **state)
+{
+    (void)state;
+    for (int power = -6; power <= 0; power++) {
+        struct fixture f = {0};
+        struct rl_scene scene;
+        const struct rl_item *name = NULL;
+        fixture_machine(&f);
+        fixture_kernel(&f, "left", 1e6, (double[]){0, 0, 0, 1e6 / pow(10, power)}, 1);
+        fixture_place(&f);
+        assert_int_equal(build(&f.report, &shapes[0], &scene, NULL), RL_OK);
+        for (size_t i = 0; i < scene.n_item; i++)
+            if (scene.item[i].kind == RL_ITEM_TEXT && scene.item[i].role == RL_ROLE_RIDGE)
+                name = &scene.item[i];
+        if (!name)
+            fail_msg("no name of the ridge beside a point at 1e%d", power);
+        rl_scene_release(&scene);
+        fixture_release(&f);
+    }
+}
+
 static void one_roof_is_enough(void **state)
 {
     (void)state;
@@ -589,6 +611,7 @@ int main(void)
         cmocka_unit_test(any_number_of_kernels_keeps_every_promise),
         cmocka_unit_test(coincident_points_are_all_drawn_and_labelled_once),
         cmocka_unit_test(extreme_values_stay_in_frame),
+        cmocka_unit_test(the_ridge_is_named_on_the_side_that_has_room),
         cmocka_unit_test(one_roof_is_enough),
         cmocka_unit_test(many_close_roofs_keep_their_labels_apart),
         cmocka_unit_test(names_of_close_roofs_lie_on_no_other_roof),
