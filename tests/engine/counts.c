@@ -5,9 +5,9 @@
  *   counts FILE [OBJECT-SUFFIX]
  *
  * Output lines: "state N", "status N", "threads N", "translated N", "uncounted REASON N CLOSED",
- * "insns N", "blocks N", "function NAME INSNS", "mnemonic NAME INSNS"; with regions also, for each
- * and for what is outside all (named -), "region NAME entries N", "region NAME insns N", "region
- * NAME mnemonic MNEMONIC N". */
+ * "late REASON N", "insns N", "blocks N", "function NAME INSNS", "mnemonic NAME INSNS"; with
+ * regions also, for each and for what is outside all (named -), "region NAME entries N", "region
+ * NAME insns N", "region NAME mnemonic MNEMONIC N". */
 #include <elf.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -208,18 +208,21 @@ static void print_region(uint32_t region, const bool *is_object)
     print_mnemonics(prefix);
 }
 
-/* By reason: stretches of time, and how many of them have an end. */
+/* By reason: stretches of time, how many of them have an end, and how many began in the second half
+ * of the process. */
 static void print_uncounted(void)
 {
     for (uint32_t reason = RLE_UNCOUNTED_DETACHED; reason <= RLE_UNCOUNTED_PAUSED; reason++) {
-        unsigned n = 0, closed = 0;
+        unsigned n = 0, closed = 0, late = 0;
+        uint64_t middle = header->start_ns + (header->end_ns - header->start_ns) / 2;
         for (uint32_t i = 0; i < used(RLE_SECTION_UNCOUNTED); i++) {
             const struct rle_result_uncounted *u = record(RLE_SECTION_UNCOUNTED, i);
             n += u->reason == reason && u->events > 0;
             closed += u->reason == reason && u->end_ns > u->begin_ns;
+            late += u->reason == reason && u->events > 0 && u->begin_ns > middle;
         }
         if (n)
-            printf("uncounted %u %u %u\n", reason, n, closed);
+            printf("uncounted %u %u %u\nlate %u %u\n", reason, n, closed, reason, late);
     }
 }
 
