@@ -207,7 +207,7 @@ enum rl_status agree_check_code(const struct rl_samples *timed, const struct rl_
                                 struct rl_profile *profile, struct rl_error *err)
 {
     bool is_said = false;
-    if (tally->any_process_failed || tally->is_open_ended ||
+    if (tally->any_child_uncounted || tally->is_cut ||
         tally->uncounted_share > MAX_UNCOUNTED_SHARE || timed->interrupted_by)
         return RL_OK;
     bool any = timed->n_bucket && timed->sampled_s > 0;

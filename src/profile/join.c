@@ -8,6 +8,7 @@
 #include "profile/place.h"
 #include "profile/profile.h"
 #include "profile/region_threads.h"
+#include "profile/tally_cut.h"
 #include "profile/totals.h"
 
 #include <fnmatch.h>
@@ -130,7 +131,7 @@ static enum rl_status sum_totals(struct join *j, struct rl_error *err)
 {
     const struct rl_tally *tally = j->inputs->tally;
     const struct times *times = &j->functions;
-    if (!tally)
+    if (!tally || tally->is_cut)
         return RL_OK;
     double *self = calloc(tally->n_function + 1, sizeof *self);
     j->total = calloc(tally->n_function + 1, sizeof *j->total);
@@ -384,8 +385,8 @@ static bool has_kernel(const struct rl_profile *profile, enum rl_kernel_kind kin
 /* Why counts are those of a part only; NULL if they are not. */
 static const char *cut_short(const struct rl_tally *tally)
 {
-    if (tally->is_open_ended || tally->uncounted_share >= MAX_UNCOUNTED_SHARE)
-        return "a process ran on uncounted, which the notes tell of";
+    if (tally->is_cut || tally->uncounted_share >= MAX_UNCOUNTED_SHARE)
+        return TALLY_CUT_WHY;
     return NULL;
 }
 

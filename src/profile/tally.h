@@ -103,9 +103,9 @@ struct rl_tally {
     size_t n_image;
     struct rl_kernel program; /**< everything counted, or asked for */
     double uncounted_share;   /**< part of the work known to be missing; 0 when complete */
-    bool is_open_ended;       /**< a process ran on uncounted, nobody knows for how long */
+    bool is_cut;              /**< a process was counted in part, nobody knows how large a one */
     bool regions_overflowed;  /**< there was no room for what some region counted */
-    bool any_process_failed;  /**< a process ran on uncounted, or was ended by the engine */
+    bool any_child_uncounted; /**< a process started a program that was not counted */
     char **note;              /**< [n_note] sentences a reader must know */
     size_t n_note;
 };

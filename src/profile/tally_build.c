@@ -8,6 +8,7 @@
 #include "profile/code.h"
 #include "profile/sums.h"
 #include "profile/tally.h"
+#include "profile/tally_cut.h"
 #include "profile/tally_images.h"
 #include "profile/tally_lines.h"
 #include "profile/tally_loader.h"
@@ -529,6 +530,7 @@ static enum rl_status build(void *context, struct rl_error *err)
     RL_TRY(finish(b, err));
     if (o->traffic)
         RL_TRY(tally_traffic_add(b->tally, &b->code, o->traffic, err));
+    RL_TRY(tally_cut_forget(b->tally, &b->code, err));
     return tally_loader_forget(b->tally, &b->code, err);
 }
 

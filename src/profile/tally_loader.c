@@ -3,9 +3,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "count/engine/result_format.h"
+#include "profile/tally_cut.h"
 
 #include <fnmatch.h>
-#include <stdlib.h>
 #include <string.h>
 
 bool tally_loader_is(const char *path)
@@ -27,23 +27,6 @@ static bool began_uncounted(const struct code *code)
     return false;
 }
 
-static enum rl_status forget_counts(struct rl_kernel *kernel, struct rl_error *err)
-{
-    free(kernel->ops);
-    kernel->ops = NULL;
-    kernel->n_ops = 0;
-    free(kernel->traffic);
-    kernel->traffic = NULL;
-    kernel->n_traffic = 0;
-    rl_missing_release(&kernel->missing);
-    kernel->calls = kernel->latency_bound_loads = kernel->flop = kernel->iop = kernel->load_bytes =
-        kernel->store_bytes = kernel->nontemporal_bytes = kernel->total_flop = (struct rl_value){0};
-    return rl_missing_add(&kernel->missing, "flop",
-                          "most of the dynamic loader's work is done, and timed, before counting "
-                          "begins",
-                          err);
-}
-
 enum rl_status tally_loader_forget(struct rl_tally *tally, const struct code *code,
                                    struct rl_error *err)
 {
@@ -52,7 +35,10 @@ enum rl_status tally_loader_forget(struct rl_tally *tally, const struct code *co
     for (size_t i = 0; i < tally->n_unit; i++) {
         struct rl_tally_unit *unit = &tally->unit[i];
         if (tally_loader_is(tally->module[unit->module].path))
-            RL_TRY(forget_counts(&unit->kernel, err));
+            RL_TRY(tally_forget(&unit->kernel,
+                                "most of the dynamic loader's work is done, and timed, before "
+                                "counting begins",
+                                err));
     }
     return RL_OK;
 }

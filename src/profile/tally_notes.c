@@ -49,6 +49,13 @@ static bool is_named_already(const struct rl_result *result, size_t i)
     return false;
 }
 
+/* Of a process that was left its state tells the reason. */
+static bool is_the_state(const struct rl_result *result, const struct rl_result_uncounted *u)
+{
+    return u->reason == RLE_UNCOUNTED_DETACHED && result->state == RLE_STATE_DETACHED &&
+           !is_in_bursts(result) && !strcmp(u->detail, result->message);
+}
+
 /* Start-up by the dynamic loader is always uncounted and of no interest. */
 static enum rl_status note_uncounted(struct rl_tally *tally, const struct rl_result *result,
                                      double *uncounted_ns, double *counted_ns, struct rl_error *err)
@@ -60,15 +67,13 @@ static enum rl_status note_uncounted(struct rl_tally *tally, const struct rl_res
             continue;
         double spent_ns = u->end_ns > u->begin_ns ? (double)(u->end_ns - u->begin_ns) : 0;
         *uncounted_ns += spent_ns;
-        if (u->reason == RLE_UNCOUNTED_DETACHED && spent_ns <= 0)
-            tally->is_open_ended = true;
         if (u->reason == RLE_UNCOUNTED_CAPACITY && !strcmp(u->detail, RLE_NO_ROOM_FOR_REGION))
             tally->regions_overflowed = true;
         if (u->reason == RLE_UNCOUNTED_PAUSED) /* lies between begin and end of counting */
             *counted_ns -= spent_ns;
-        if (u->reason == RLE_UNCOUNTED_DETACHED || u->reason == RLE_UNCOUNTED_CHILD)
-            tally->any_process_failed = true;
-        if (is_named_already(result, i))
+        if (u->reason == RLE_UNCOUNTED_CHILD)
+            tally->any_child_uncounted = true;
+        if (is_named_already(result, i) || is_the_state(result, u))
             continue;
         RL_TRY(tally_note(tally, err, "process %d %s%s%s", (int)result->pid, reason_text(u->reason),
                           u->detail[0] ? ": " : "", u->detail));
@@ -81,14 +86,12 @@ static enum rl_status note_state(struct rl_tally *tally, const struct rl_result 
 {
     bool is_meant = result->state == RLE_STATE_DETACHED && is_in_bursts(result);
     if (result->state == RLE_STATE_FAILED || (result->state == RLE_STATE_DETACHED && !is_meant)) {
-        tally->any_process_failed = true;
         int n = (int)strcspn(result->message, "\n");
         RL_TRY(tally_note(tally, err, "process %d %s: %.*s", (int)result->pid,
                           result->state == RLE_STATE_FAILED ? "was ended by the counting engine"
                                                             : "ran on uncounted",
                           n ? n : 64, n ? result->message : "no reason was left"));
     } else if (result->message[0] && !is_meant) {
-        tally->any_process_failed = true;
         RL_TRY(tally_note(tally, err, "process %d: %s", (int)result->pid, result->message));
     }
     if (result->problem[0])

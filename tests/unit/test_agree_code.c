@@ -157,7 +157,10 @@ static void counts_that_are_not_whole_are_not_compared(void **state)
     (void)state;
     struct world w;
     make(&w, 900, 0x150);
-    w.tally.any_process_failed = true;
+    w.tally.is_cut = true;
+    assert_false(says(&w, 0.1, ""));
+    make(&w, 900, 0x150);
+    w.tally.any_child_uncounted = true;
     assert_false(says(&w, 0.1, ""));
     make(&w, 900, 0x150);
     w.tally.uncounted_share = 0.05;

@@ -328,7 +328,7 @@ static void counts_of_a_part_are_missing_and_not_small(void **state)
 {
     (void)state;
     struct rl_tally t = tally();
-    t.is_open_ended = true;
+    t.is_cut = true;
     struct rl_profile p = join_tally(&t, NULL, NULL);
     assert_has_no_flop(&p, RL_KIND_PROGRAM);
     assert_has_no_flop(&p, RL_KIND_REGION);

@@ -296,7 +296,7 @@ static void failures_of_the_engine_are_told(void **state)
                                            .detail = image_string(&image, "details")};
     image_add(&image, RLE_SECTION_UNCOUNTED, &u, sizeof u);
     build(f, &image, NULL, &tally);
-    assert_true(tally.any_process_failed);
+    assert_true(tally.is_cut);
     assert_true(tally.uncounted_share == 0.5);
     assert_int_equal(tally.n_note, 2);
     assert_non_null(strstr(tally.note[0], "what is not understood"));
@@ -377,17 +377,29 @@ static void counts_are_summed_by_program(void **state)
         unlink(paths[i]);
 }
 
-static void lost_counts_are_told(void **state)
+/* Any function may lack some of its counts. */
+static void counts_of_functions_are_unknown_where_some_were_lost(void **state)
 {
     struct fixture *f = *state;
     static struct result_image image;
     struct rl_tally tally;
+    uint64_t counters[8];
     kernel_image(f, &image);
+    kernel_counters(CALLS, counters);
+    image_counters(&image, 0, 0, counters, 8);
     strcpy(image_header(&image)->message, "counts were lost: no space left");
     build(f, &image, NULL, &tally);
-    assert_true(tally.any_process_failed);
+    assert_true(tally.is_cut);
     assert_int_equal(tally.n_note, 1);
     assert_non_null(strstr(tally.note[0], "process 100: counts were lost"));
+    assert_int_equal(tally.n_unit, 3);
+    for (size_t i = 0; i < tally.n_unit; i++) {
+        const struct rl_kernel *kernel = &tally.unit[i].kernel;
+        assert_false(rl_known(rl_kernel_flop(kernel)));
+        assert_false(rl_known(kernel->load_bytes));
+        assert_int_equal(kernel->n_traffic, 0);
+        assert_string_equal(kernel->missing.item[0].what, "flop");
+    }
     rl_tally_release(&tally);
 }
 
@@ -450,7 +462,7 @@ int main(void)
         cmocka_unit_test(failures_of_the_engine_are_told),
         cmocka_unit_test(the_loader_s_counts_are_unknown_if_it_began_uncounted),
         cmocka_unit_test(counts_are_summed_by_program),
-        cmocka_unit_test(lost_counts_are_told),
+        cmocka_unit_test(counts_of_functions_are_unknown_where_some_were_lost),
         cmocka_unit_test(a_recorded_count_can_be_replayed_anywhere),
         cmocka_unit_test(what_is_no_result_is_left_out_or_refused),
     };

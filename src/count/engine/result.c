@@ -443,7 +443,7 @@ bool rle_result_replace_page(uint64_t address)
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0)))
         return false;
     struct rle_text text = {result.header->message, sizeof(result.header->message), 0};
-    rle_text_add(&text, "counts were lost: no space left where the result file is");
+    rle_text_add(&text, RLE_COUNTS_LOST ": no space left where the result file is");
     return true;
 }
 

@@ -163,6 +163,9 @@ struct rle_result_extent {
     uint32_t region; /**< index in REGIONS + 1; 0: outside every region */
 };
 
+/** How the message of a process begins whose counts were lost. */
+#define RLE_COUNTS_LOST "counts were lost"
+
 /** Detail of RLE_UNCOUNTED_CAPACITY where only what is told of regions lacks. */
 #define RLE_NO_ROOM_FOR_REGION "no room for the counts of a region"
 
