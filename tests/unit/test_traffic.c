@@ -474,6 +474,42 @@ static void masks_and_tables_never_miss_a_wanted_line(void **state)
     }
 }
 
+/* From an address to behind the next wanted line, its own included; the number is negative. */
+static int distance_by_lines(uint64_t classes, uint64_t address)
+{
+    uint64_t line = address / 64;
+    for (unsigned i = 0; i < 63 && !(classes >> line % 64 & 1); i++)
+        line++;
+    return (int)(int64_t)(address - 64 * (line + 1));
+}
+
+static void distances_lead_to_the_next_wanted_line(void **state)
+{
+    (void)state;
+    static struct rle_trace_slot slot;
+    static const uint64_t halves = 1ull << 32 | 1, quarters = 0x0001000100010001;
+    for (unsigned n = 0; n < 400; n++) {
+        uint32_t centre = (uint32_t)(rng() % 64);
+        uint64_t classes = n % 4 == 0   ? 1ull << centre
+                           : n % 4 == 1 ? halves << centre % 32
+                           : n % 4 == 2 ? quarters << centre % 16
+                                        : rng() & rng() & rng();
+        bool by_centre = n % 4 < 3;
+        rle_trace_want(&slot, classes, centre);
+        for (uint64_t address = 0x7f0000000000; address < 0x7f0000002000; address += 7) {
+            int expected = distance_by_lines(classes, address);
+            int32_t x = (int32_t)(uint32_t)(address - RLE_TRACE_LINE * (centre + 1)) | slot.beyond;
+            assert_int_equal(slot.until[address / 64 % 64] + (int)(address % 64), expected);
+            assert_int_equal(slot.until[address / 64 % 64 + 1] + (int)(address % 64),
+                             distance_by_lines(classes, address + 64));
+            assert_int_equal(x, by_centre ? expected : -1);
+        }
+    }
+    rle_trace_want(&slot, 0, 5);
+    assert_int_equal(slot.beyond, -4096); /* nothing is wanted: look as seldom as can be */
+    assert_int_equal(slot.until[7], -4096);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -488,6 +524,7 @@ int main(void)
         cmocka_unit_test(a_sampled_run_states_an_error_that_holds),
         cmocka_unit_test(options_no_model_can_have_are_refused),
         cmocka_unit_test(masks_and_tables_never_miss_a_wanted_line),
+        cmocka_unit_test(distances_lead_to_the_next_wanted_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

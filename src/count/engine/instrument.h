@@ -49,6 +49,9 @@ struct rle_superblock {
 
 struct rle_instrument {
     const char *name;
+    /** Whether loops of one block are to be entered at once, and not after a first time round in
+     * what comes before them. */
+    bool loops_apart;
     /** Resident registers wished for, 0 .. RLE_RESIDENT_MAX; fewer may be granted. May be NULL. */
     unsigned (*plan)(const struct rle_superblock *sb);
     /** Entry from other code; not run when the superblock loops to its own head. May be NULL. */

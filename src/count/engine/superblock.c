@@ -29,6 +29,7 @@ static struct memo memos[MEMOS];
 struct build {
     struct rle_plan *plan;
     unsigned max_blocks;
+    bool loops_apart;
     uint64_t returns_to; /* from the call inlined now; 0: none */
     unsigned block_start;
     uint64_t pc; /* next instruction */
@@ -144,6 +145,30 @@ static bool may_grow(const struct build *b)
     return b->plan->sb.n_blocks < b->max_blocks && b->plan->sb.n_insns <= BRANCH_INSNS_MAX;
 }
 
+/* A branch back to the midst of what has been planned, to an instruction of its own block: leave
+ * the loop to a superblock that begins with it. */
+static bool cut_loop(struct build *b, uint64_t target)
+{
+    struct rle_plan *plan = b->plan;
+    struct rle_superblock *sb = &plan->sb;
+    unsigned first = plan->blocks[sb->n_blocks - 1].first;
+    unsigned head = first;
+    while (head < sb->n_insns && plan->insns[head].pc != target)
+        head++;
+    if (head == 0 || head == sb->n_insns ||
+        (head == first && plan->role[head - 1] >= RLE_ROLE_INLINED_RETURN))
+        return false;
+    sb->n_insns = (uint16_t)head;
+    plan->blocks[sb->n_blocks - 1].count = (uint16_t)(head - first);
+    if (head == first)
+        sb->n_blocks--;
+    if (plan->role[head - 1] == RLE_ROLE_EXIT)
+        plan->role[head - 1] = RLE_ROLE_LAST;
+    b->block_start = head;
+    plan->next = target;
+    return true;
+}
+
 /* A conditional branch: go on behind it unless it closes a loop. */
 static bool add_conditional(struct build *b, const struct rle_insn *insn, unsigned i)
 {
@@ -152,6 +177,8 @@ static bool add_conditional(struct build *b, const struct rle_insn *insn, unsign
     b->plan->next = behind;
     if (insn->target <= insn->pc || behind == b->plan->pc || !may_grow(b)) {
         b->plan->role[i] = RLE_ROLE_LAST;
+        if (b->loops_apart)
+            cut_loop(b, insn->target);
         return false;
     }
     b->plan->role[i] = RLE_ROLE_EXIT;
@@ -324,7 +351,7 @@ static void find_dead(struct rle_plan *plan)
     rle_liveness(plan->insns, plan->sb.n_insns, &outside, plan->points);
 }
 
-void rle_plan_superblock(uint64_t pc, unsigned max_blocks, struct rle_plan *plan)
+void rle_plan_superblock(uint64_t pc, unsigned max_blocks, bool loops_apart, struct rle_plan *plan)
 {
     const struct rle_region *region = rle_region_at(pc);
     plan->pc = pc;
@@ -333,7 +360,10 @@ void rle_plan_superblock(uint64_t pc, unsigned max_blocks, struct rle_plan *plan
     plan->writable = region && region->writable;
     plan->next = 0;
     plan->mark = 0;
-    struct build b = {.plan = plan, .max_blocks = plan->writable ? 1 : max_blocks, .pc = pc};
+    struct build b = {.plan = plan,
+                      .max_blocks = plan->writable ? 1 : max_blocks,
+                      .loops_apart = loops_apart,
+                      .pc = pc};
     while (add_insn(&b))
         ;
     if (b.block_start < plan->sb.n_insns)

@@ -43,10 +43,11 @@ struct rle_plan {
 /**
  * Plan the superblock at `pc`.
  *
- * @param max_blocks  1 .. RLE_SB_BLOCKS_MAX.
- * @param plan        filled; n_insns is 0 if there is nothing executable at `pc`.
+ * @param max_blocks   1 .. RLE_SB_BLOCKS_MAX.
+ * @param loops_apart  end it in front of a loop of one block that is not at its head.
+ * @param plan         filled; n_insns is 0 if there is nothing executable at `pc`.
  */
-void rle_plan_superblock(uint64_t pc, unsigned max_blocks, struct rle_plan *plan);
+void rle_plan_superblock(uint64_t pc, unsigned max_blocks, bool loops_apart, struct rle_plan *plan);
 
 /** What is dead when control arrives at program address `pc`, by looking ahead a little. */
 struct rle_point rle_dead_at(uint64_t pc);

@@ -487,6 +487,7 @@ static void callout(void *area)
 
 const struct rle_instrument rle_instrument_sampled = {
     .name = "traffic",
+    .loops_apart = true,
     .plan = rle_trace_plan_sampled,
     .enter = rle_trace_enter_sampled,
     .before = rle_trace_before_sampled,

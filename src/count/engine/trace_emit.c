@@ -145,7 +145,7 @@ unsigned rle_trace_plan_sampled(const struct rle_superblock *sb)
         return 0; /* entering and leaving would cost more than spilling a scratch register */
     if (rle_trace_flags_dead(sb, 0))
         emission.counts_down = rle_trace_find_steps(sb, rle_trace_ways(), &emission.plan);
-    return emission.counts_down ? 2 : 1;
+    return emission.counts_down && emission.plan.n > 1 ? 2 : 1;
 }
 
 void rle_trace_enter_sampled(struct rle_emit *e, const struct rle_superblock *sb)

@@ -50,7 +50,7 @@ void rle_trace_emit_sampled(struct rle_emit *e, const struct rle_superblock *sb,
 void rle_trace_emit_looked_up(struct rle_emit *e, const struct rle_trace_cluster *c, unsigned t);
 
 /** In front of a loop: what is to be done when a cluster that `steps` has reached a wanted line.
- * The loop's first resident register is how many times round it is until then. */
+ * The loop's first resident register says how many times round it is until then. */
 void rle_trace_emit_arrival(struct rle_emit *e, const struct rle_superblock *sb,
                             const struct rle_trace_plan *plan);
 

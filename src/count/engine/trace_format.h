@@ -28,7 +28,7 @@
 
 /** To be raised with every change of this file that the other end must know of: of a structure, or
  * of who writes what. An engine refuses a reader of another version. */
-#define RLE_TRACE_MAGIC 0x34454341525452ull /* "RTRACE4" */
+#define RLE_TRACE_MAGIC 0x35454341525452ull /* "RTRACE5" */
 #define RLE_TRACE_PAGE  4096u
 
 /** Most processes at a time, sites in one, and threads at a time. */
@@ -193,9 +193,13 @@ struct rle_trace_slot {
     uint32_t within[RLE_TRACE_REACHES];
     /* By width and by the grain of a page that holds the first byte: only if not 0. */
     uint8_t wanted[RLE_TRACE_WIDTHS][RLE_TRACE_GRAINS];
-    /* By line number modulo RLE_TRACE_CLASSES: bytes from the first of such a line to the last one
-     * in front of the next wanted line, at most so many lines on. */
-    uint16_t ahead[RLE_TRACE_CLASSES];
+    /* How far it is from a byte to behind the end of the next wanted line, the byte's own included:
+     * less than 0, and no farther than RLE_TRACE_CLASSES lines, where all is the same again. By the
+     * number of its line modulo RLE_TRACE_CLASSES, for the line's first byte … */
+    int16_t until[RLE_TRACE_CLASSES + 1];
+    /* … and for address a: (int32_t)(a - RLE_TRACE_LINE * (centre + 1)) | beyond. This says -1 of
+     * all where more is wanted than the centre, and lines at the same distance from each other. */
+    int32_t beyond;
     /* Written by the engine, a ring. */
     struct rle_trace_change change[RLE_TRACE_CHANGES];
 };
@@ -473,23 +477,38 @@ static inline void rle_trace_set_masks(struct rle_trace_slot *slot, uint64_t cla
     }
 }
 
-static inline uint16_t rle_trace_bytes_ahead(unsigned lines)
+/* Are lines wanted that are so many apart, the centre among them, and no others? */
+static inline bool rle_trace_is_period(uint64_t classes, uint32_t centre, unsigned lines)
 {
-    if (lines > RLE_TRACE_CLASSES)
-        lines = RLE_TRACE_CLASSES;
-    return (uint16_t)(lines * RLE_TRACE_LINE - 1);
+    for (unsigned i = 0; i < RLE_TRACE_CLASSES; i++)
+        if ((classes >> i & 1) != ((i - centre) % lines == 0))
+            return false;
+    return true;
+}
+
+static inline void rle_trace_set_distances(struct rle_trace_slot *slot, uint64_t classes,
+                                           uint32_t centre)
+{
+    unsigned lines = 0;
+    for (unsigned i = 2 * RLE_TRACE_CLASSES + 1; i-- > 0;) {
+        bool known = classes >> i % RLE_TRACE_CLASSES & 1;
+        lines = known ? 1 : lines < RLE_TRACE_CLASSES ? lines + 1 : lines;
+        if (i <= RLE_TRACE_CLASSES)
+            __atomic_store_n(&slot->until[i], (int16_t) - (int)(lines * RLE_TRACE_LINE),
+                             __ATOMIC_RELAXED);
+    }
+    int32_t beyond = classes ? -1 : -(int32_t)(RLE_TRACE_CLASSES * RLE_TRACE_LINE);
+    for (unsigned period = RLE_TRACE_CLASSES; period > 1; period /= 2)
+        if (rle_trace_is_period(classes, centre, period))
+            beyond = -(int32_t)(period * RLE_TRACE_LINE);
+    __atomic_store_n(&slot->beyond, beyond, __ATOMIC_RELAXED);
 }
 
 static inline void rle_trace_set_wanted(struct rle_trace_slot *slot, uint64_t classes,
                                         uint32_t centre)
 {
     __atomic_store_n(&slot->classes, classes, __ATOMIC_RELAXED);
-    unsigned lines = 0;
-    for (unsigned i = 2 * RLE_TRACE_CLASSES; i-- > 0;) {
-        lines = classes >> (i + 1) % RLE_TRACE_CLASSES & 1 ? 1 : lines + 1;
-        if (i < RLE_TRACE_CLASSES)
-            __atomic_store_n(&slot->ahead[i], rle_trace_bytes_ahead(lines), __ATOMIC_RELAXED);
-    }
+    rle_trace_set_distances(slot, classes, centre);
     rle_trace_set_masks(slot, classes, centre);
     for (unsigned w = 0; w < RLE_TRACE_WIDTHS; w++) {
         unsigned reach = (RLE_TRACE_WIDTH_LEAST << w) - 1;

@@ -22,6 +22,8 @@ enum {
     MOD_IS_REG = 3,
     REX_WIDE = 8,
     N_REGISTERS = 16,
+    OP_SHIFT_IMM8 = 0xC1,
+    SAR_DIGIT = 7,
     N_COUNTDOWN = 3, /* registers: the countdown, and what the arrival takes for its own use */
 };
 
@@ -112,6 +114,14 @@ static bool shift_of(int64_t bytes, uint8_t *ret_shift)
     return true;
 }
 
+/* Is every address that is made of it a displacement away? */
+static bool in_reach(const struct rle_trace_cluster *c)
+{
+    int64_t least = c->at_head - RLE_TRACE_LINE * (int64_t)RLE_TRACE_CLASSES;
+    int64_t most = c->at_head + c->width + RLE_TRACE_LINE;
+    return least == (int32_t)least && most == (int32_t)most;
+}
+
 /* The stack pointer, and the registers of the addresses that the arrival looks up. */
 static uint16_t registers_in_use(const struct rle_trace_plan *plan)
 {
@@ -153,9 +163,7 @@ bool rle_trace_find_steps(const struct rle_superblock *sb, unsigned ways,
             !address_moves(sb, c, c->at, &moved) || !address_moves(sb, c, sb->n_insns, &step))
             continue;
         c->at_head = c->low + moved;
-        int64_t last = c->at_head + c->width - 1;
-        c->steps = c->at_head == (int32_t)c->at_head && last == (int32_t)last &&
-                   shift_of(step, &c->step_shift);
+        c->steps = in_reach(c) && shift_of(step, &c->step_shift);
         any |= c->steps;
     }
     if (any && n_bits(registers_in_use(plan)) > N_REGISTERS - N_COUNTDOWN) {
@@ -167,103 +175,226 @@ bool rle_trace_find_steps(const struct rle_superblock *sb, unsigned ways,
 
 /* ---- the code ---- */
 
-enum { OP_CMOVA = 0x47, OP_MOVZX_16 = 0xB7, AHEAD_SHIFT = 1 /* it has entries of two bytes */ };
+/* The countdown's register holds the negative number of times round that are left, this one
+ * included; in front of the loop one more, since the loop's head counts before it asks. */
+
+enum { OP_CMOVL = 0x4C, OP_CMOVG = 0x4F, OP_MOVSX_16 = 0xBF, ENTRY_SHIFT = 1 /* of `until` */ };
+
+/* When the distance to the next wanted line is asked for. */
+enum moment {
+    ENTERING, /* in front of the loop: of the line of the first byte too */
+    ARRIVED,  /* the lines of all bytes were looked at: of those behind the last byte's */
+};
+
+/* Registers: the countdown, which takes the least number, and two for the arrival's own use. */
+struct hands {
+    unsigned count;
+    unsigned other; /* for the clusters after the first one */
+    unsigned third;
+};
 
 static struct {
     uint64_t arrival;      /* where the code begins that is for arrivals … */
     rle_fixup arrival_end; /* … and its last jump */
 } loop;
 
-/* A register for the arrival's own use, given back behind it. */
-static unsigned other_register(const struct rle_superblock *sb, const struct rle_trace_plan *plan,
-                               uint16_t besides)
+static struct hands choose_hands(const struct rle_superblock *sb, const struct rle_trace_plan *plan)
 {
-    uint16_t used = besides | rle_trace_bit(sb->resident[0]) | registers_in_use(plan);
-    return (unsigned)__builtin_ctz((uint16_t)~used);
+    uint16_t used = registers_in_use(plan);
+    struct hands hand;
+    for (unsigned r = 0; r < sb->n_resident; r++)
+        used |= rle_trace_bit(sb->resident[r]);
+    hand.count = sb->resident[0];
+    hand.third = (unsigned)__builtin_ctz((uint16_t)~used);
+    used |= rle_trace_bit(hand.third);
+    hand.other = sb->n_resident > 1 ? sb->resident[1] : (unsigned)__builtin_ctz((uint16_t)~used);
+    return hand;
 }
 
-/* movzx reg32, word gs:[reg + disp] */
-static void emit_load_ahead(struct rle_emit *e, unsigned reg)
+static bool other_is_borrowed(const struct rle_superblock *sb, const struct rle_trace_plan *plan)
+{
+    return sb->n_resident == 1 && plan->n > 1;
+}
+
+static void save_other(struct rle_emit *e, const struct rle_superblock *sb,
+                       const struct rle_trace_plan *plan, const struct hands *h)
+{
+    if (other_is_borrowed(sb, plan))
+        rle_emit_store_tb(e, h->other, AREA(spill[0]));
+}
+
+static void restore_other(struct rle_emit *e, const struct rle_superblock *sb,
+                          const struct rle_trace_plan *plan, const struct hands *h)
+{
+    if (other_is_borrowed(sb, plan))
+        rle_emit_load_tb(e, h->other, AREA(spill[0]));
+}
+
+/* movsx reg32, word gs:[reg + disp] */
+static void emit_load_until(struct rle_emit *e, unsigned reg)
 {
     rle_emit_1(e, PREFIX_GS);
     rle_emit_1(e, REX | (reg >= 8 ? REX_R | REX_B : 0));
     rle_emit_1(e, OP_ESCAPE);
-    rle_emit_1(e, OP_MOVZX_16);
-    rle_trace_thread_operand(e, reg, reg, AREA(ahead));
+    rle_emit_1(e, OP_MOVSX_16);
+    rle_trace_thread_operand(e, reg, reg, AREA(until));
 }
 
-/* cmova dst, src */
-static void emit_cmova(struct rle_emit *e, unsigned dst, unsigned src)
+/* cmovcc dst32, src32 */
+static void emit_cmov(struct rle_emit *e, unsigned opcode, unsigned dst, unsigned src)
 {
-    rle_emit_1(e, REX_W | (dst >= 8 ? REX_R : 0) | (src >= 8 ? REX_B : 0));
+    rle_emit_1(e, REX | (dst >= 8 ? REX_R : 0) | (src >= 8 ? REX_B : 0));
     rle_emit_1(e, OP_ESCAPE);
-    rle_emit_1(e, OP_CMOVA);
+    rle_emit_1(e, opcode);
     rle_emit_1(e, MOD_REG | (dst & 7) << 3 | (src & 7));
 }
 
-/* away = how many times round, less one, until the cluster's last byte is in the next wanted line.
- * Changes t. */
-static void emit_distance(struct rle_emit *e, const struct rle_trace_cluster *c, unsigned t,
-                          unsigned away)
+/* sar reg32, bits */
+static void emit_sar(struct rle_emit *e, unsigned reg, unsigned bits)
 {
-    struct rle_trace_cluster last = *c;
-    last.low = c->at_head + c->width - 1;
-    rle_trace_address(e, t, &last);
-    rle_emit_mov(e, away, t);
-    rle_emit_shr(e, false, away, RLE_TRACE_LINE_SHIFT - AHEAD_SHIFT);
-    rle_emit_alu_imm(e, RLE_AND, false, away, (RLE_TRACE_CLASSES - 1) << AHEAD_SHIFT);
-    emit_load_ahead(e, away);
-    rle_emit_alu_imm(e, RLE_AND, false, t, RLE_TRACE_LINE - 1);
-    rle_emit_alu(e, RLE_SUB, false, away, t);
-    rle_emit_shr(e, false, away, c->step_shift);
+    if (bits == 0)
+        return;
+    rle_emit_1(e, REX | (reg >= 8 ? REX_B : 0));
+    rle_emit_1(e, OP_SHIFT_IMM8);
+    rle_emit_1(e, MOD_REG | SAR_DIGIT << 3 | (reg & 7));
+    rle_emit_1(e, bits);
 }
 
-/* The number of times round for the nearest of them. */
-static void emit_nearest(struct rle_emit *e, const struct rle_superblock *sb,
-                         const struct rle_trace_plan *plan)
+/* The byte from which the distance is asked for. */
+static struct rle_trace_cluster from_byte(const struct rle_trace_cluster *c, enum moment when)
 {
-    unsigned t = sb->resident[0];
-    unsigned away = other_register(sb, plan, 0);
-    unsigned nearest = other_register(sb, plan, rle_trace_bit(away));
-    bool first = true;
-    rle_emit_store_tb(e, away, AREA(spill[0]));
-    rle_emit_store_tb(e, nearest, AREA(spill[1]));
+    struct rle_trace_cluster from = *c;
+    from.low = when == ENTERING ? c->at_head : c->at_head + c->width - 1 + RLE_TRACE_LINE;
+    return from;
+}
+
+/* reg = that distance, in the slot's terms, where only the centre is wanted. */
+static void emit_distance_to_centre(struct rle_emit *e, const struct rle_trace_cluster *c,
+                                    enum moment when, unsigned reg)
+{
+    struct rle_trace_cluster from = from_byte(c, when);
+    from.low -= RLE_TRACE_LINE * (int64_t)(rle_trace_centre() + 1);
+    rle_trace_address(e, reg, &from);
+    rle_emit_alu_tb(e, RLE_OR, false, reg, AREA(beyond));
+}
+
+/* The same whatever is wanted. Changes h->third. */
+static void emit_distance(struct rle_emit *e, const struct rle_trace_cluster *c, enum moment when,
+                          unsigned reg, const struct hands *h)
+{
+    struct rle_trace_cluster from = from_byte(c, when);
+    rle_trace_address(e, h->third, &from);
+    rle_emit_mov(e, reg, h->third);
+    rle_emit_shr(e, false, reg, RLE_TRACE_LINE_SHIFT - ENTRY_SHIFT);
+    rle_emit_alu_imm(e, RLE_AND, false, reg, (RLE_TRACE_CLASSES - 1) << ENTRY_SHIFT);
+    emit_load_until(e, reg);
+    rle_emit_alu_imm(e, RLE_AND, false, h->third, RLE_TRACE_LINE - 1);
+    rle_emit_alu(e, RLE_ADD, false, reg, h->third);
+}
+
+/* What is added to that distance, so that shifting it gives the countdown. From the first byte on
+ * it is counted to the end of a line, which begins a line before, for the last byte. */
+static int32_t correction(const struct rle_trace_cluster *c, enum moment when)
+{
+    return when == ENTERING ? c->width - 1 + RLE_TRACE_LINE - (1 << c->step_shift) : 0;
+}
+
+static bool are_alike(const struct rle_trace_plan *plan, enum moment when)
+{
+    const struct rle_trace_cluster *first = NULL;
     for (unsigned k = 0; k < plan->n; k++) {
-        if (!plan->cluster[k].steps)
+        const struct rle_trace_cluster *c = &plan->cluster[k];
+        if (!c->steps)
             continue;
-        emit_distance(e, &plan->cluster[k], t, first ? nearest : away);
-        if (!first) {
-            rle_emit_alu(e, RLE_CMP, true, nearest, away);
-            emit_cmova(e, nearest, away);
-        }
-        first = false;
+        if (first &&
+            (c->step_shift != first->step_shift || correction(c, when) != correction(first, when)))
+            return false;
+        first = first ? first : c;
     }
-    rle_emit_mov(e, t, nearest);
-    rle_emit_load_tb(e, away, AREA(spill[0]));
-    rle_emit_load_tb(e, nearest, AREA(spill[1]));
+    return true;
+}
+
+static void emit_rounds(struct rle_emit *e, const struct rle_trace_cluster *c, enum moment when,
+                        unsigned reg)
+{
+    if (correction(c, when))
+        rle_emit_alu_imm(e, RLE_ADD, false, reg, correction(c, when));
+    emit_sar(e, reg, c->step_shift);
+}
+
+/* h->count = what is left until the nearest of them. Where not only the centre is wanted the quick
+ * way gives -1 or more. Changes h->other, and h->third unless quick. */
+static void emit_nearest(struct rle_emit *e, const struct rle_trace_plan *plan, enum moment when,
+                         bool quick, const struct hands *h)
+{
+    bool alike = are_alike(plan, when);
+    const struct rle_trace_cluster *first = NULL;
+    for (unsigned k = 0; k < plan->n; k++) {
+        const struct rle_trace_cluster *c = &plan->cluster[k];
+        unsigned reg = first ? h->other : h->count;
+        if (!c->steps)
+            continue;
+        if (quick)
+            emit_distance_to_centre(e, c, when, reg);
+        else
+            emit_distance(e, c, when, reg, h);
+        if (!alike)
+            emit_rounds(e, c, when, reg);
+        if (first) {
+            rle_emit_alu(e, RLE_CMP, false, h->count, h->other);
+            emit_cmov(e, OP_CMOVL, h->count, h->other);
+        }
+        first = first ? first : c;
+    }
+    if (alike)
+        emit_rounds(e, first, when, h->count);
+}
+
+/* The same by whatever way it takes; at most -1. */
+static void emit_nearest_any(struct rle_emit *e, const struct rle_trace_plan *plan,
+                             enum moment when, const struct hands *h)
+{
+    emit_nearest(e, plan, when, true, h);
+    rle_emit_alu_imm(e, RLE_CMP, false, h->count, -1);
+    rle_fixup more = rle_emit_jcc(e, RLE_CC_GE);
+    uint64_t back = rle_emit_address(e);
+    rle_emit_cold(e, true);
+    rle_emit_here(e, more);
+    rle_emit_store_tb(e, h->third, AREA(spill[1]));
+    emit_nearest(e, plan, when, false, h);
+    rle_emit_mov_imm64(e, h->third, UINT32_MAX);
+    rle_emit_alu(e, RLE_CMP, false, h->count, h->third);
+    emit_cmov(e, OP_CMOVG, h->count, h->third);
+    rle_emit_load_tb(e, h->third, AREA(spill[1]));
+    rle_emit_patch(e, rle_emit_jmp(e), back);
+    rle_emit_cold(e, false);
 }
 
 void rle_trace_emit_arrival(struct rle_emit *e, const struct rle_superblock *sb,
                             const struct rle_trace_plan *plan)
 {
-    unsigned t = sb->resident[0];
-    rle_emit_mov_imm64(e, t, 0); /* the first time round counts as one */
+    struct hands h = choose_hands(sb, plan);
+    save_other(e, sb, plan, &h);
+    emit_nearest_any(e, plan, ENTERING, &h);
+    restore_other(e, sb, plan, &h);
     rle_fixup over = rle_emit_jmp(e);
     loop.arrival = rle_emit_address(e);
     for (unsigned k = 0; k < plan->n; k++) {
         struct rle_trace_cluster c = plan->cluster[k];
         c.low = c.at_head;
         if (c.steps)
-            rle_trace_emit_looked_up(e, &c, t);
+            rle_trace_emit_looked_up(e, &c, h.count);
     }
-    emit_nearest(e, sb, plan);
+    save_other(e, sb, plan, &h);
+    emit_nearest_any(e, plan, ARRIVED, &h);
+    restore_other(e, sb, plan, &h);
     loop.arrival_end = rle_emit_jmp(e);
     rle_emit_here(e, over);
 }
 
 void rle_trace_emit_countdown(struct rle_emit *e, const struct rle_superblock *sb)
 {
-    rle_emit_alu_imm(e, RLE_SUB, false, sb->resident[0], 1);
+    rle_emit_alu_imm(e, RLE_ADD, false, sb->resident[0], 1);
     rle_emit_patch(e, rle_emit_jcc(e, RLE_CC_B), loop.arrival);
     rle_emit_here(e, loop.arrival_end);
 }

@@ -578,10 +578,11 @@ static void emit(struct work *w, enum rle_via via)
 struct rle_fragment *rle_translate(uint64_t pc, enum rle_via via)
 {
     struct rle_plan *plan = &plan_memory;
-    rle_plan_superblock(pc, rle_engine.options.max_blocks, plan);
+    const struct rle_instrument *instrument = rle_engine.instrument;
+    rle_plan_superblock(pc, rle_engine.options.max_blocks, instrument->loops_apart, plan);
     if (plan->sb.n_insns == 0)
         return NULL;
-    struct work w = {.plan = plan, .instrument = rle_engine.instrument};
+    struct work w = {.plan = plan, .instrument = instrument};
     w.fragment = rle_fragment_new(pc, plan->sb.n_insns);
     if (!w.fragment)
         rle_die("too many fragments", pc);
