@@ -409,6 +409,18 @@ static void key_cell(struct builder *b, double x, double y, double ax, double wi
     rl_scene_text(b, &s, text);
 }
 
+/* Room for the shares: some kernels stand far above their roof. */
+static double share_width(const struct builder *b, double unit)
+{
+    char text[32];
+    double width = 7 * unit;
+    for (size_t i = 0; i < b->n_labelled; i++) {
+        rl_text_percent(text, sizeof text, b->plotted[i].row->place.attained);
+        width = fmax(width, rl_scene_measure(b, RL_FONT_TICK, text).width + unit);
+    }
+    return width;
+}
+
 /* Number, name, rate, share of roof; as many rows as fit, longest running first. */
 static void draw_key(struct builder *b)
 {
@@ -419,7 +431,7 @@ static void draw_key(struct builder *b)
     double right = left + b->m.key_width;
     double number_x = left + 4 * unit;
     double share_x = right;
-    double rate_x = right - 7 * unit;
+    double rate_x = right - share_width(b, unit);
     double name_x = number_x + unit;
     double name_width = rate_x - 9 * unit - name_x;
     double y = b->f.top + b->m.row / 2;

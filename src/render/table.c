@@ -101,10 +101,8 @@ static void fill_rates(const struct rl_row *row, char cell[N_COLUMNS][CELL])
 
 static void put_share(char *dst, size_t n, double share)
 {
-    if (share > 0 && share < 0.0005)
-        snprintf(dst, n, "<0.1");
-    else if (share > 0)
-        snprintf(dst, n, share < 0.0995 ? "%.1f" : "%.0f", share * 100);
+    if (share > 0)
+        rl_text_share(dst, n, share);
 }
 
 /* What was shared out among callers is marked as the estimate it is. */
@@ -139,12 +137,9 @@ static void fill_row(const struct sheet *s, size_t i, char cell[N_COLUMNS][CELL]
     rl_text_clean(cell[COLUMN_BOUND], CELL,
                   *row->place.bound ? row->place.bound : rl_verdict_name(row->place.verdict),
                   s->page.unicode);
-    if (row->place.attained > 0) {
-        snprintf(cell[COLUMN_ROOF], CELL, row->place.attained < 0.0995 ? "%.1f" : "%.0f",
-                 row->place.attained * 100);
-        if (isfinite(row->place.headroom))
-            rl_text_number(cell[COLUMN_HEADROOM], CELL, row->place.headroom);
-    }
+    put_share(cell[COLUMN_ROOF], CELL, row->place.attained);
+    if (row->place.attained > 0 && isfinite(row->place.headroom))
+        rl_text_number(cell[COLUMN_HEADROOM], CELL, row->place.headroom);
     for (int c = 0; c < N_COLUMNS; c++) {
         if (c != COLUMN_NAME && !*cell[c])
             snprintf(cell[c], CELL, "%s", rl_page_absent(&s->page));

@@ -188,13 +188,22 @@ void rl_text_number(char *dst, size_t n, double value)
     snprintf(dst, n, "%.*f", decimals, value);
 }
 
-void rl_text_percent(char *dst, size_t n, double share)
+void rl_text_share(char *dst, size_t n, double share)
 {
     double percent = share * 100;
-    if (percent >= 9.95 || percent == 0)
-        snprintf(dst, n, "%.0f %%", percent);
+    if (percent >= 1e6)
+        snprintf(dst, n, "%.3g", percent);
+    else if (percent >= 9.95 || percent == 0)
+        snprintf(dst, n, "%.0f", percent);
     else if (percent >= 0.05)
-        snprintf(dst, n, "%.1f %%", percent);
+        snprintf(dst, n, "%.1f", percent);
     else
-        snprintf(dst, n, "<0.1 %%");
+        snprintf(dst, n, "<0.1");
+}
+
+void rl_text_percent(char *dst, size_t n, double share)
+{
+    char text[32];
+    rl_text_share(text, sizeof text, share);
+    snprintf(dst, n, "%s %%", text);
 }

@@ -43,7 +43,11 @@ void rl_text_elide(char *text, size_t n, unsigned columns, bool unicode);
 /** Three significant digits: "98.2", "40.0", "0.0417", "1230", "1.2e-07"; zero is "0". */
 void rl_text_number(char *dst, size_t n, double value);
 
-/** A share as percent with at most one decimal: 0.873 gives "87 %", 0.042 "4.2 %". */
+/** A share in percent with at most one decimal: 0.873 gives "87", 0.042 "4.2", 1e-6 "<0.1", 2e5
+ * "2e+07". */
+void rl_text_share(char *dst, size_t n, double share);
+
+/** The same with its unit: "87 %". */
 void rl_text_percent(char *dst, size_t n, double share);
 
 #endif

@@ -622,42 +622,6 @@ static void table_of_thousands_counts_the_rest(void **state)
     fixture_release(&f);
 }
 
-/* ---- text ---- */
-
-static void numbers_have_three_digits(void **state)
-{
-    (void)state;
-    static const struct {
-        double value;
-        const char *text;
-    } cases[] = {{0, "0"},       {1, "1.00"},       {9.994, "9.99"},  {9.996, "10.0"},
-                 {99.96, "100"}, {999.4, "999"},    {1234.5, "1234"}, {0.0417, "0.0417"},
-                 {0.5, "0.500"}, {0.99951, "1.00"}, {1e-5, "1e-05"},  {5e7, "5e+07"},
-                 {-2.5, "-2.50"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char text[32];
-        rl_text_number(text, sizeof text, cases[i].value);
-        assert_string_equal(text, cases[i].text);
-    }
-}
-
-static void shortened_names_keep_head_and_tail(void **state)
-{
-    (void)state;
-    char name[RL_TEXT_LEN] = "solver::kernel<double>(int*)";
-    rl_text_elide(name, sizeof name, 14, true);
-    assert_string_equal(name, "solver::…int*)");
-    assert_int_equal(rl_text_columns(name), 14);
-    char wide[RL_TEXT_LEN] = "核心计算核心计算";
-    rl_text_elide(wide, sizeof wide, 9, true);
-    assert_true(rl_text_columns(wide) <= 9);
-    char small[RL_TEXT_LEN] = "abcdef";
-    rl_text_elide(small, sizeof small, 2, false);
-    assert_string_equal(small, "ab");
-    rl_text_elide(small, sizeof small, 0, true);
-    assert_string_equal(small, "");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -685,8 +649,6 @@ int main(void)
         cmocka_unit_test(a_long_name_of_a_machine_is_wrapped),
         cmocka_unit_test(rows_of_different_thread_counts_are_told_apart),
         cmocka_unit_test(table_of_thousands_counts_the_rest),
-        cmocka_unit_test(numbers_have_three_digits),
-        cmocka_unit_test(shortened_names_keep_head_and_tail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

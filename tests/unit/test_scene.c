@@ -334,6 +334,19 @@ static void extreme_values_stay_in_frame(void **state)
     }
 }
 
+/* Bytes that never reached memory put a kernel there. */
+static void shares_far_above_the_roof_keep_off_the_rates_beside_them(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    fixture_machine(&f);
+    for (int i = 0; i < 20; i++)
+        fixture_kernel(&f, "kernel", 9e10, (double[]){0, 0, 0, 9e10}, pow(10, -0.5 * i));
+    fixture_place(&f);
+    check_all_shapes(&f);
+    fixture_release(&f);
+}
+
 /* Where a point far to the left leaves little room on its right. */
 static void the_ridge_is_named_on_the_side_that_has_room(void **state)
 {
@@ -611,6 +624,7 @@ int main(void)
         cmocka_unit_test(any_number_of_kernels_keeps_every_promise),
         cmocka_unit_test(coincident_points_are_all_drawn_and_labelled_once),
         cmocka_unit_test(extreme_values_stay_in_frame),
+        cmocka_unit_test(shares_far_above_the_roof_keep_off_the_rates_beside_them),
         cmocka_unit_test(the_ridge_is_named_on_the_side_that_has_room),
         cmocka_unit_test(one_roof_is_enough),
         cmocka_unit_test(many_close_roofs_keep_their_labels_apart),
