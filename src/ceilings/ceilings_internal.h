@@ -132,8 +132,9 @@ enum rl_status rl_sweep_levels(struct rl_session *s, double budget_s, struct rl_
  */
 unsigned rl_sweep_ends(const double *set_bytes, const double *rate, unsigned n, double *ret_end);
 /** Give levels their measured sizes; where they disagree with the reported ones they replace them.
- */
-void rl_sweep_apply(struct rl_level *level, size_t n_levels, const double *end, unsigned n);
+ * @param only_last  inner caches keep the sizes reported: the loads could not tell them apart. */
+void rl_sweep_apply(struct rl_level *level, size_t n_levels, const double *end, unsigned n,
+                    bool only_last);
 /* latency.c */
 enum rl_status rl_measure_latency(struct rl_session *s, double budget_s, struct rl_error *err);
 /* special.c */

@@ -168,7 +168,7 @@ static void a_level_that_lies_about_its_size_is_corrected(void **state)
     struct rl_level levels[] = {level("L1", 48 << 10), level("L2", 1 << 20),
                                 level("L3", 256u << 20), level("DRAM", 1u << 30)};
     const double end[] = {45056, 900000, 30e6};
-    rl_sweep_apply(levels, 4, end, 3);
+    rl_sweep_apply(levels, 4, end, 3, false);
     assert_int_equal(levels[0].size_bytes, 48 << 10);
     assert_int_equal(levels[0].measured_size_bytes, 45056);
     assert_int_equal(levels[0].source, RL_SOURCE_SPECIFIED);
@@ -184,10 +184,25 @@ static void an_end_nobody_saw_leaves_the_level_as_reported(void **state)
     struct rl_level levels[] = {level("L1", 48 << 10), level("L2", 1 << 20),
                                 level("L3", 32u << 20)};
     const double end[] = {45056, 30e6};
-    rl_sweep_apply(levels, 3, end, 2);
+    rl_sweep_apply(levels, 3, end, 2, false);
     assert_int_equal(levels[1].size_bytes, 1 << 20);
     assert_int_equal(levels[1].measured_size_bytes, 0);
     assert_int_equal(levels[2].measured_size_bytes, 30000000);
+}
+
+/* 104 KiB and 2 MiB is where loads of a word at a time slow down on a core with 32 KiB and 1 MiB.
+ */
+static void loads_of_a_word_correct_the_last_cache_only(void **state)
+{
+    (void)state;
+    struct rl_level levels[] = {level("L1", 32 << 10), level("L2", 1 << 20),
+                                level("L3", 256u << 20), level("DRAM", 1u << 30)};
+    const double end[] = {106496, 2 << 20, 30e6};
+    rl_sweep_apply(levels, 4, end, 3, true);
+    assert_int_equal(levels[0].size_bytes, 32 << 10);
+    assert_int_equal(levels[1].size_bytes, 1 << 20);
+    assert_int_equal(levels[1].measured_size_bytes, 0);
+    assert_int_equal(levels[2].size_bytes, 30000000);
 }
 
 static void add_rate(struct rl_machine *machine, const char *level, const char *pattern,
@@ -502,6 +517,7 @@ int main(void)
         cmocka_unit_test(dram_is_measured_alone),
         cmocka_unit_test(a_disturbed_trial_decides_nothing),
         cmocka_unit_test(a_disturbed_trial_drops_no_access_to_a_private_cache),
+        cmocka_unit_test(loads_of_a_word_correct_the_last_cache_only),
         cmocka_unit_test(an_end_nobody_saw_leaves_the_level_as_reported),
         cmocka_unit_test(working_sets_lie_inside_their_level_and_outside_the_one_before),
         cmocka_unit_test(a_short_measurement_fills_a_record),
