@@ -212,13 +212,21 @@ static enum rl_status add_variants(struct builder *b, struct rl_work_config *con
     return RL_OK;
 }
 
+enum rl_status bench_find_workload(const char *name, const struct rl_workload **ret_workload,
+                                   struct rl_error *err)
+{
+    *ret_workload = rl_workload_find(name);
+    if (*ret_workload)
+        return RL_OK;
+    return rl_fail(err, RL_EINVAL,
+                   "unknown kernel '%s'; 'roofline bench --list' shows what there is", name);
+}
+
 static enum rl_status add_named(struct builder *b, const char *name)
 {
-    const struct rl_workload *workload = rl_workload_find(name);
-    if (!workload)
-        return rl_fail(b->err, RL_EINVAL,
-                       "unknown kernel '%s'; 'roofline bench --list' shows what there is", name);
+    const struct rl_workload *workload;
     struct rl_work_config config;
+    RL_TRY(bench_find_workload(name, &workload, b->err));
     rl_work_config_init(&config, workload, b->env);
     if (b->options->isa)
         RL_TRY(rl_work_config_set(&config, "isa", b->options->isa, b->err));

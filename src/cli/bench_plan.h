@@ -28,6 +28,10 @@ int bench_options_parse(const struct rl_command *command, struct bench_options *
                         char **argv, struct rl_arguments *ret_args);
 void bench_options_release(struct bench_options *options);
 
+/** @return RL_OK; RL_EINVAL: there is no kernel of that name. */
+enum rl_status bench_find_workload(const char *name, const struct rl_workload **ret_workload,
+                                   struct rl_error *err);
+
 struct bench_plan {
     struct rl_work_config *config;
     size_t n;

@@ -72,8 +72,12 @@ static void list_workload(const struct rl_workload *workload, const struct rl_wo
     printf("  checked against a plain reference: %s\n", workload->tolerance);
 }
 
-static int list_all(const struct bench *b, const struct rl_arguments *args)
+static enum rl_status list_named(const struct bench *b, const struct rl_arguments *args,
+                                 struct rl_error *err)
 {
+    const struct rl_workload *workload;
+    for (int a = 0; a < args->n; a++)
+        RL_TRY(bench_find_workload(args->item[a], &workload, err));
     for (unsigned i = 0; i < rl_n_workloads; i++) {
         bool named = args->n == 0;
         for (int a = 0; a < args->n; a++)
@@ -81,7 +85,7 @@ static int list_all(const struct bench *b, const struct rl_arguments *args)
         if (named)
             list_workload(rl_workloads[i], &b->env);
     }
-    return RL_EXIT_DONE;
+    return RL_OK;
 }
 
 static void on_progress(void *context, double fraction, const char *job)
@@ -118,13 +122,16 @@ static enum rl_status run_one(struct bench *b, unsigned i, struct rl_error *err)
     free(cpu);
     if (status == RL_OK || status == RL_ECANCEL || b->plan.n == 1)
         return status;
-    if (status != RL_EUNAVAIL || b->named) {
+    bool failed = status != RL_EUNAVAIL;
+    b->n_failed += failed;
+    if (failed || b->named) {
         rl_progress_end(&b->progress);
-        rl_warn("%s", err->text);
+        if (failed)
+            rl_report_error(err);
+        else
+            rl_warn("%s", err->text);
         rl_progress_begin(&b->progress);
     }
-    if (status != RL_EUNAVAIL)
-        b->n_failed++;
     return rl_missing_add(&b->profile.missing, title, err->text, err);
 }
 
@@ -314,7 +321,8 @@ static int run(const struct rl_command *self, int argc, char **argv)
         return exit_code;
     enum rl_status status = find_resources(&b, &err);
     if (status == RL_OK && b.options.list) {
-        exit_code = list_all(&b, &args);
+        status = list_named(&b, &args, &err);
+        exit_code = status == RL_OK ? RL_EXIT_DONE : rl_report_error(&err);
     } else {
         if (status == RL_OK)
             status = check_writable(b.options.output, &err);

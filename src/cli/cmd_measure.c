@@ -187,7 +187,8 @@ static int run(const struct rl_command *self, int argc, char **argv)
          .name = "memory",
          .arg = "SIZE",
          .help = "memory to use at most (default: a quarter of what is free)",
-         .value = &m.memory_bytes},
+         .value = &m.memory_bytes,
+         .min = 1},
     };
     struct rl_arguments args =
         rl_options_parse(self, options, RL_COUNT(options), argc, argv, false);

@@ -1,6 +1,7 @@
 #include "cli/options.h"
 
 #include "base/array.h"
+#include "base/error.h"
 #include "base/unit.h"
 
 #include <float.h>
@@ -84,7 +85,10 @@ static enum rl_status store(const struct rl_option *o, const char *text, struct 
             return rl_parse_double(text, what, -DBL_MAX, DBL_MAX, o->value, err);
         return rl_parse_double(text, what, o->min, o->max, o->value, err);
     case RL_OPT_SIZE:
-        return rl_parse_size(text, o->value, err);
+        RL_TRY(rl_parse_size(text, o->value, err));
+        if (*(uint64_t *)o->value < (uint64_t)o->min)
+            return rl_fail(err, RL_EINVAL, "%s: %s is too little", what, text);
+        return RL_OK;
     case RL_OPT_LIST: {
         struct rl_string_list *list = o->value;
         const char **slot = rl_array_append(&list->item, &list->n, sizeof *slot);

@@ -14,7 +14,7 @@ enum rl_option_type {
     RL_OPT_STRING, /**< const char ** */
     RL_OPT_UINT,   /**< uint64_t *, within [min, max] (max 0: no limit) */
     RL_OPT_DOUBLE, /**< double *, within [min, max] (both 0: no limit) */
-    RL_OPT_SIZE,   /**< uint64_t *, bytes, suffixes allowed */
+    RL_OPT_SIZE,   /**< uint64_t *, bytes, at least min, suffixes allowed */
     RL_OPT_LIST,   /**< struct rl_string_list *: may be repeated */
 };
 

@@ -1,0 +1,1 @@
+roofline bench --list gemm gem

@@ -1,0 +1,1 @@
+roofline measure --memory 0
