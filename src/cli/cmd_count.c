@@ -25,6 +25,7 @@ struct count {
     const char *mode, *output;
     const char *module; /* ending of the path of the module that is counted; NULL: all */
     bool launch;
+    uint64_t seed; /* 0: the usual one */
     FILE *out;
 };
 
@@ -136,10 +137,17 @@ static enum rl_status print_traffic(FILE *out, const struct counting *c, struct 
         return rl_fail(err, RL_ENOMEM, "out of memory for traffic");
     for (size_t i = 0; i < n; i++)
         rl_traffic_add(c->traffic, sum, row[i].account);
-    for (uint32_t level = 0; level < c->n_levels; level++) {
+    for (uint32_t level = 0; level < c->caches.n_levels; level++)
+        fprintf(out, "cache L%u sets %u ways %u\n", level + 1, c->caches.level[level].sets,
+                c->caches.level[level].ways);
+    for (uint32_t level = 0; level < c->caches.n_levels; level++) {
         struct rl_traffic_value v;
         rl_traffic_estimate(c->traffic, sum, level, &v);
-        fprintf(out, "level L%u bytes %.0f error %.0f\n", level + 1, v.bytes, v.error_bytes);
+        fprintf(out,
+                "level L%u bytes %.0f error %.0f reads %.0f allocates %.0f writebacks %.0f nt "
+                "%.0f\n",
+                level + 1, v.bytes, v.error_bytes, v.read_bytes, v.allocate_bytes,
+                v.writeback_bytes, v.nt_bytes);
     }
     rl_traffic_summarise(c->traffic, &summary);
     fprintf(out,
@@ -215,6 +223,7 @@ static enum rl_status run_counted(const struct count *o, char **command, int *re
         .traffic = !strcmp(o->mode, "traffic") ? RL_TRAFFIC_MODEL
                    : !strcmp(o->mode, "full")  ? RL_TRAFFIC_FULL
                                                : RL_TRAFFIC_NONE,
+        .seed = o->seed,
         .machine = &machine,
     };
     enum rl_status status = rl_host_describe(NULL, &machine, err);
@@ -270,6 +279,7 @@ static int run(const struct rl_command *self, int argc, char **argv)
         {RL_OPT_STRING, "output", 'o', "FILE", "write the numbers there", &o.output, 0, 0},
         {RL_OPT_STRING, "module", 0, "ENDING", "sum what ran in files whose path ends so",
          &o.module, 0, 0},
+        {RL_OPT_UINT, "seed", 0, "N", "draw other lines for -m traffic", &o.seed, 0, 0},
         {RL_OPT_FLAG, "launcher", 0, NULL, "start by the launcher, not by preloading", &o.launch, 0,
          0},
     };

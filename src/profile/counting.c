@@ -58,6 +58,8 @@ static enum rl_status start_traffic(struct counting *c, const struct counting_op
         return rl_fail(err, RL_ENODATA, "the caches of this machine are not known");
     rl_traffic_options_default(&options);
     RL_TRY(geometry_of(o->machine, &options.geometry, err));
+    if (o->seed)
+        options.sampling.seed = o->seed;
     if (o->traffic == RL_TRAFFIC_FULL) {
         options.sampling.full = true;
         options.n_workers = n_workers();
@@ -69,7 +71,7 @@ static enum rl_status start_traffic(struct counting *c, const struct counting_op
         return status;
     }
     c->traffic = traffic;
-    c->n_levels = options.geometry.n_levels;
+    c->caches = options.geometry;
     return RL_OK;
 }
 

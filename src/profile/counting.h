@@ -3,6 +3,7 @@
 #define RL_PROFILE_COUNTING_H
 
 #include "base/scratch.h"
+#include "decode/cache_model.h"
 #include "profile/profile.h"
 #include "profile/result_files.h"
 
@@ -13,11 +14,11 @@ struct counting {
     double elapsed_s;
     double cpu_s; /**< of the program and the children it waited for */
     int wait_status;
-    uint64_t written_bytes;        /**< by the program; 0: unknown */
-    int interrupted_by;            /**< signal that asked the caller to end meanwhile; 0 none */
-    struct rl_simulation *traffic; /**< a stopped simulation (count/traffic.h); NULL: none */
-    uint32_t n_levels;             /**< cache levels it simulated */
-    char traffic_missing[256];     /**< why there is none, if it was asked for */
+    uint64_t written_bytes;          /**< by the program; 0: unknown */
+    int interrupted_by;              /**< signal that asked the caller to end meanwhile; 0 none */
+    struct rl_simulation *traffic;   /**< a stopped simulation (count/traffic.h); NULL: none */
+    struct rl_cache_geometry caches; /**< what it simulated */
+    char traffic_missing[256];       /**< why there is none, if it was asked for */
 };
 
 /** Can the engine be used at all? @return RL_OK, or RL_EUNAVAIL with the reason. */
@@ -33,6 +34,7 @@ struct counting_options {
     /** Start by the launcher what could be preloaded too, and what it starts: from the first
      * instruction. */
     bool launch_all;
+    uint64_t seed;       /**< of the draw of lines to follow; 0: the usual one */
     bool translate_only; /**< nothing is counted: to know what translating costs */
     bool no_follow;      /**< programs started by exec run on uncounted */
     const char *only;    /**< traffic is followed in these regions; as in struct rl_tally_options */

@@ -180,7 +180,7 @@ static enum rl_status read_counts(struct session *s, const char *const *file, si
     struct rl_tally_options options = {.loops = s->options->loops, .only = s->options->only};
     struct rl_tally_traffic traffic;
     if (s->counting.traffic) {
-        rl_tally_traffic_of(s->counting.traffic, s->counting.n_levels, &traffic);
+        rl_tally_traffic_of(s->counting.traffic, s->counting.caches.n_levels, &traffic);
         options.traffic = &traffic;
     } else if (s->has_counting) {
         RL_TRY(rl_missing_add(&s->profile.missing, "bytes", s->counting.traffic_missing, err));
