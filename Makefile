@@ -1,6 +1,7 @@
 # Front door. `make demo` shows what the program does, `make test` runs every test; both install what is
 # missing when run as root on Debian, and otherwise say what to install. CMake does the building.
-# `make bench` compares with other programs; BENCH=slowdown runs that part alone, BENCH_ROUNDS=N repeats it N times.
+# `make bench` compares with other programs and with what is true; BENCH=slowdown runs that part alone, BENCH_ROUNDS=N
+# repeats it N times.
 
 PREFIX ?= /usr/local
 DESTDIR ?=

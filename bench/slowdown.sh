@@ -78,8 +78,8 @@ build() {
     (cd "$source" && find src include docs data tests -type f | sort | xargs cat "$program") >"$folder/text"
     cat "$folder/text" "$folder/text" | head -c 14000000 >"$folder/text.long"
     head -c 2500000 "$folder/text" >"$folder/text.short"
-    write_sql 600000 >"$folder/work.long.sql"
-    write_sql 50000 >"$folder/work.short.sql"
+    sed 's/ROWS/600000/' "$source/bench/work.sql" >"$folder/work.long.sql"
+    sed 's/ROWS/50000/' "$source/bench/work.sql" >"$folder/work.short.sql"
     cat >"$folder/loop.py" <<'END'
 import sys
 def collatz(n):
@@ -96,18 +96,6 @@ print(sum(k * v for k, v in lengths.items()))
 END
     write_c 50 >"$folder/work.long.c"
     write_c 12 >"$folder/work.short.c"
-}
-
-write_sql() {
-    cat <<END
-create table t(a integer primary key, b text, c real);
-with recursive n(i) as (select 1 union all select i + 1 from n where i < $1)
-insert into t select i, hex(i * 7919 % 100003), i * 0.5 from n;
-create index by_b on t(b);
-select count(*), sum(c), max(b) from t where b like '3%' or a % 7 = 3;
-select substr(b, 1, 3) k, count(*), avg(c) from t group by k order by 3 desc limit 5;
-select count(*) from t x join t y on y.a = x.a / 3 where x.b > y.b;
-END
 }
 
 # Functions of six kinds with names and constants of their own.
