@@ -1,7 +1,12 @@
 #include "timing/clock.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
+
+enum { CHAIN_LOOPS = 120, CHAIN_UNROLL = 100 };
+enum { MUL_LOOPS = 40, MUL_UNROLL = 100 };
+enum { NOP_LOOPS = 400, NOP_WARM_LOOPS = 50, NOP_UNROLL = 240 };
 
 static double raw_now_s(void)
 {
@@ -59,23 +64,6 @@ static uint64_t ticks_at(double *ret_time_s)
     return ticks;
 }
 
-struct rl_clock rl_clock_calibrate(void)
-{
-    const double span_s = 0.02;
-    struct rl_clock clock = {.overhead_tick = reading_ticks()};
-    double start_s;
-    double end_s;
-    uint64_t start = ticks_at(&start_s);
-    while (raw_now_s() - start_s < span_s)
-        ;
-    uint64_t end = ticks_at(&end_s);
-    clock.tick_hz = (double)(end - start) / (end_s - start_s);
-    return clock;
-}
-
-enum { CHAIN_LOOPS = 200, CHAIN_UNROLL = 100 };
-enum { NOP_LOOPS = 400, NOP_WARM_LOOPS = 50, NOP_UNROLL = 240 };
-
 /* Register additions, not additions of a constant: some cores execute those at renaming. */
 static void chain(long loops)
 {
@@ -97,6 +85,85 @@ static void chain(long loops)
         for (int i = 0; i < CHAIN_UNROLL; i++)
             __asm__ volatile("" : "+r"(x) : "0"(x + x));
 #endif
+}
+
+/* Of ones, so that no operand makes it slower. */
+#if defined(__x86_64__) || defined(__aarch64__) || (defined(__riscv) && __riscv_flen >= 64)
+#define HAS_MUL_CHAIN 1
+static void mul_chain(long loops)
+{
+    double x = 1;
+#if defined(__x86_64__)
+    __asm__ volatile("1:\n\t.rept 100\n\tmulsd %0, %0\n\t.endr\n\tdec %1\n\tjnz 1b"
+                     : "+x"(x), "+r"(loops)::"cc");
+#elif defined(__aarch64__)
+    __asm__ volatile("1:\n\t.rept 100\n\tfmul %d0, %d0, %d0\n\t.endr\n\tsubs %1, %1, #1\n\tb.ne 1b"
+                     : "+w"(x), "+r"(loops)::"cc");
+#else
+    __asm__ volatile(
+        "1:\n\t.rept 100\n\tfmul.d %0, %0, %0\n\t.endr\n\taddi %1, %1, -1\n\tbnez %1, 1b"
+        : "+f"(x), "+r"(loops));
+#endif
+}
+#else
+#define HAS_MUL_CHAIN 0
+static void mul_chain(long loops)
+{
+    (void)loops;
+}
+#endif
+
+double rl_mul_cycles(const double *ratio, size_t n)
+{
+    enum { MOST_CYCLES = 8 };
+    const double width = 0.004;
+    const double least_share = 0.05;
+    size_t near[MOST_CYCLES + 1] = {0};
+    size_t best = 0;
+    for (size_t i = 0; i < n; i++) {
+        double cycles = round(ratio[i]);
+        if (cycles >= 2 && cycles <= MOST_CYCLES && fabs(ratio[i] - cycles) <= width * cycles)
+            near[(size_t)cycles]++;
+    }
+    for (size_t i = 1; i <= MOST_CYCLES; i++)
+        best = near[i] > near[best] ? i : best;
+    return (double)near[best] >= fmax(1, least_share * (double)n) ? (double)best : 0;
+}
+
+/* What an addition takes on a core is not in doubt, so the multiplication is measured in those. */
+static double cycles_of_mul(const struct rl_clock *clock, double until_s)
+{
+    enum { MOST_PAIRS = 4096 };
+    double ratio[MOST_PAIRS];
+    size_t n = 0;
+    while (HAS_MUL_CHAIN && n < MOST_PAIRS && raw_now_s() < until_s) {
+        uint64_t a = rl_ticks();
+        chain(CHAIN_LOOPS);
+        uint64_t b = rl_ticks();
+        mul_chain(MUL_LOOPS);
+        uint64_t c = rl_ticks();
+        double add_s = rl_ticks_s(clock, a, b) / (CHAIN_LOOPS * CHAIN_UNROLL);
+        double mul_s = rl_ticks_s(clock, b, c) / (MUL_LOOPS * MUL_UNROLL);
+        if (add_s > 0)
+            ratio[n++] = mul_s / add_s;
+    }
+    return rl_mul_cycles(ratio, n);
+}
+
+struct rl_clock rl_clock_calibrate(void)
+{
+    const double span_s = 0.02;
+    /* any length of a tick will do for ratios */
+    struct rl_clock clock = {.overhead_tick = reading_ticks(), .tick_hz = 1};
+    double start_s;
+    double end_s;
+    uint64_t start = ticks_at(&start_s);
+    clock.mul_cycles = cycles_of_mul(&clock, start_s + span_s);
+    while (raw_now_s() - start_s < span_s)
+        ;
+    uint64_t end = ticks_at(&end_s);
+    clock.tick_hz = (double)(end - start) / (end_s - start_s);
+    return clock;
 }
 
 static void nops(long loops)
@@ -142,13 +209,26 @@ void rl_core_chain(void)
     chain(CHAIN_LOOPS);
 }
 
+double rl_faster_chain(double add_hz, double mul_hz)
+{
+    const double most_slowed = 1.15;
+    return mul_hz > add_hz && mul_hz <= most_slowed * add_hz ? mul_hz : add_hz;
+}
+
 double rl_core_clock_hz(const struct rl_clock *clock)
 {
     uint64_t a = rl_ticks();
     chain(CHAIN_LOOPS);
     uint64_t b = rl_ticks();
-    double seconds = rl_ticks_s(clock, a, b);
-    return seconds > 0 ? CHAIN_LOOPS * CHAIN_UNROLL / seconds : 0;
+    double add_s = rl_ticks_s(clock, a, b);
+    double add_hz = add_s > 0 ? CHAIN_LOOPS * CHAIN_UNROLL / add_s : 0;
+    if (clock->mul_cycles <= 0)
+        return add_hz;
+    mul_chain(MUL_LOOPS);
+    uint64_t c = rl_ticks();
+    double mul_s = rl_ticks_s(clock, b, c);
+    double mul_hz = mul_s > 0 ? MUL_LOOPS * MUL_UNROLL * clock->mul_cycles / mul_s : 0;
+    return rl_faster_chain(add_hz, mul_hz);
 }
 
 double rl_nop_rate(const struct rl_clock *clock)

@@ -1,10 +1,13 @@
 /* Time: ticks, their length, and the speed of the core that executes us.
  *
  * Ticks are the time-stamp counter on x86-64 and nanoseconds elsewhere. Core clock is measured, not
- * asked for: a chain of dependent additions takes one cycle each on every core we know. */
+ * asked for: a chain of dependent additions takes one cycle each on every core we know. A neighbour
+ * on the same core that adds, too, slows that chain by up to 9 % but spares one of floating-point
+ * multiplications, and the other way round, so the faster of the two tells. */
 #ifndef RL_TIMING_CLOCK_H
 #define RL_TIMING_CLOCK_H
 
+#include <stddef.h>
 #include <stdint.h>
 #if defined(__x86_64__)
 #include <x86intrin.h>
@@ -16,6 +19,8 @@
 struct rl_clock {
     double tick_hz;       /**< ticks a second */
     double overhead_tick; /**< ticks between two readings with nothing between them */
+    double mul_cycles;    /**< latency of a floating-point multiplication, in cycles; 0: unknown,
+                               and the chain of additions stands alone */
 };
 
 /** Ticks now, after everything before has executed and before anything behind starts. */
@@ -47,12 +52,27 @@ static inline double rl_ticks_s(const struct rl_clock *clock, uint64_t from, uin
 }
 
 /**
- * Core clock in Hz from one dependent chain of 20000 cycles. A disturbed reading is too low;
- * of several close in time the largest are right.
+ * Core clock in Hz from two dependent chains of some 12000 cycles each, one of additions and one of
+ * floating-point multiplications. A disturbed reading is too low; of several close in time the
+ * largest are right.
  */
 double rl_core_clock_hz(const struct rl_clock *clock);
 
-/** Execute a chain of 20000 dependent additions, i.e. 20000 cycles. */
+/**
+ * The clock that two chains amount to: the faster, unless it is ahead by more than a neighbour can
+ * slow the additions: then these were interrupted, or the core is not of the kind that
+ * was calibrated.
+ */
+double rl_faster_chain(double add_hz, double mul_hz);
+
+/**
+ * Cycles of a multiplication, from how many additions one took.
+ * @param ratio  [n] of pairs of chains. Undisturbed ones are within 0.4 % of a whole number.
+ * @return the whole number from 2 to 8 that most are close to, if a twentieth is; else 0. Pure.
+ */
+double rl_mul_cycles(const double *ratio, size_t n);
+
+/** Execute a chain of 12000 dependent additions, i.e. 12000 cycles. */
 void rl_core_chain(void);
 
 /**

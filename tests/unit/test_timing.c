@@ -223,6 +223,33 @@ static void the_clock_counts_real_time(void **state)
     assert_true(rl_window_rate(&clock) >= 0); /* 0 where there is no such probe */
 }
 
+static void a_multiplication_takes_the_whole_cycles_that_most_pairs_show(void **state)
+{
+    (void)state;
+    const double quiet[] = {3.002, 2.997, 3.000, 3.4, 2.999};
+    assert_float_equal(rl_mul_cycles(quiet, 5), 3, 0);
+    /* additions slowed by 9 % make three cycles look like 2.75, but not always */
+    double beside[40];
+    for (int i = 0; i < 40; i++)
+        beside[i] = i < 3 ? 3.001 : 2.75;
+    assert_float_equal(rl_mul_cycles(beside, 40), 3, 0);
+    /* one that is never undisturbed says nothing, nor does none */
+    for (int i = 0; i < 40; i++)
+        beside[i] = i == 7 ? 4.0 : 3.2 + 0.01 * i;
+    assert_float_equal(rl_mul_cycles(beside, 40), 0, 0);
+    assert_float_equal(rl_mul_cycles(beside, 0), 0, 0);
+}
+
+static void the_chain_that_a_neighbour_spares_tells_the_clock(void **state)
+{
+    (void)state;
+    assert_float_equal(rl_faster_chain(3.39e9, 3.69e9), 3.69e9, 1);
+    assert_float_equal(rl_faster_chain(3.69e9, 3.2e9), 3.69e9, 1);
+    /* four cycles taken for five */
+    assert_float_equal(rl_faster_chain(3e9, 3.75e9), 3e9, 1);
+    assert_float_equal(rl_faster_chain(3e9, 0), 3e9, 1);
+}
+
 static void the_front_end_width_follows_from_what_the_probe_shows(void **state)
 {
     (void)state;
@@ -489,6 +516,8 @@ int main(void)
         cmocka_unit_test(a_cpu_that_does_not_exist_is_named),
         cmocka_unit_test(filled_memory_holds_no_zero_and_only_ordinary_numbers),
         cmocka_unit_test(the_clock_counts_real_time),
+        cmocka_unit_test(a_multiplication_takes_the_whole_cycles_that_most_pairs_show),
+        cmocka_unit_test(the_chain_that_a_neighbour_spares_tells_the_clock),
         cmocka_unit_test(the_front_end_width_follows_from_what_the_probe_shows),
         cmocka_unit_test(samples_on_a_shared_core_do_not_count),
         cmocka_unit_test(a_job_hardly_seen_undisturbed_wants_more_and_says_so),
