@@ -387,6 +387,16 @@ enum rl_status collect_mmap(struct collector *c, int32_t pid, const struct colle
     return RL_OK;
 }
 
+/* The kernel writes a line's end within a name as "\\012" there, and as it is in events. */
+static void put_line_ends(char *path)
+{
+    static const char escape[] = "\\012";
+    for (char *at = path; (at = strstr(at, escape)); at++) {
+        *at = '\n';
+        memmove(at + 1, at + sizeof escape - 1, strlen(at + sizeof escape - 1) + 1);
+    }
+}
+
 enum rl_status collect_maps_text(struct collector *c, int32_t pid, const char *text,
                                  struct rl_error *err)
 {
@@ -405,6 +415,7 @@ enum rl_status collect_maps_text(struct collector *c, int32_t pid, const char *t
                        &start, &end, perms, &offset, &inode, &at) >= 5 &&
                 end > start && strlen(perms) >= 3 && perms[2] == 'x') {
                 snprintf(path, sizeof path, "%s", copy + (at ? (size_t)at : n));
+                put_line_ends(path);
                 struct collect_map map = {start, end - start, offset, inode, path};
                 RL_TRY(collect_mmap(c, pid, &map, err));
             }

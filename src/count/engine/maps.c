@@ -131,6 +131,19 @@ static void read_build_id(uint64_t low, uint64_t high, struct rle_result_module 
             read_notes((const uint8_t *)low + segment[i].p_offset, segment[i].p_filesz, module);
 }
 
+/* The kernel writes a line's end within a name as "\\012". @return bytes written. */
+static uint32_t copy_path(char *to, const char *from, uint32_t n)
+{
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        bool is_line_end = n - i >= 4 && from[i] == '\\' && from[i + 1] == '0' &&
+                           from[i + 2] == '1' && from[i + 3] == '2';
+        to[used++] = is_line_end ? '\n' : from[i];
+        i += is_line_end ? 3 : 0;
+    }
+    return used;
+}
+
 static uint32_t record_module(const struct line *line, const struct line *start)
 {
     for (uint32_t i = rle_result_used(RLE_SECTION_MODULES); i-- > 0;) {
@@ -144,8 +157,7 @@ static uint32_t record_module(const struct line *line, const struct line *start)
         return RLE_NONE;
     char path[PATH_MAX_BYTES];
     uint32_t n = line->path_bytes < sizeof(path) - 1 ? line->path_bytes : sizeof(path) - 1;
-    rle_copy(path, line->path, n);
-    path[n] = '\0';
+    path[copy_path(path, line->path, n)] = '\0';
     module->address = line->low;
     module->length = line->high - line->low;
     module->file_offset = line->offset;
