@@ -9,6 +9,8 @@
 
 enum { OWN_ROWS = 3 };
 
+#define DEFAULT_DURATION_S 10
+
 static int fail(const struct rl_error *err)
 {
     rl_report_error(err);
@@ -51,17 +53,20 @@ static int run(const struct rl_command *self, int argc, char **argv)
         {RL_OPT_DOUBLE, "duration", 0, "SECONDS", "with --pid: for how long (default 10)",
          &options.duration_s, 1e-3, 1e6},
     };
-    options.duration_s = 10;
     record_rows(&options, rows + OWN_ROWS);
     struct rl_arguments args = rl_options_parse(self, rows, RL_COUNT(rows), argc, argv, true);
     int code = args.exit_code;
     if (!args.done && options.pid && args.n)
         code = rl_usage_error(self, "--pid and a command");
+    else if (!args.done && options.duration_s > 0 && !options.pid)
+        code = rl_usage_error(self, "--duration without --pid: a program that is started here is "
+                                    "profiled to its end");
     else if (!args.done && record_check_words(&options, &err) != RL_OK)
         code = rl_usage_error(self, "%s", err.text);
     else if (!args.done && !options.pid && !args.n)
         code = rl_usage_error(self, "no program given");
     else if (!args.done) {
+        options.duration_s = options.duration_s > 0 ? options.duration_s : DEFAULT_DURATION_S;
         record_adapt_to_ranks(&options);
         code = record(&options, options.pid ? NULL : args.item);
     }

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "ceilings/ceilings.h"
 #include "count/perf_event/named.h"
+#include "count/result.h"
 #include "format/format.h"
 
 #include <limits.h>
@@ -238,6 +239,8 @@ enum rl_status record_check_words(struct record_options *options, struct rl_erro
         return rl_fail(err, RL_EINVAL, "--follow-children and --no-follow-children");
     if (options->pid)
         RL_TRY(check_pid(options, err));
+    if (options->single_pass && options->repeats > 1)
+        return rl_fail(err, RL_EINVAL, "--single-pass and --repeat: one run has no spread");
     if (options->event.n && (options->pid || options->single_pass))
         return rl_fail(err, RL_EINVAL, "--event counts in a run of its own: not with %s",
                        options->pid ? "--pid" : "--single-pass");
@@ -262,6 +265,38 @@ static enum rl_status check_counters(const struct record_options *o, struct rl_e
     return status;
 }
 
+static enum rl_status read_times(const struct record_options *options, struct rl_profile *ret,
+                                 struct rl_error *err)
+{
+    struct record_options named = {.output = options->times};
+    char *path = NULL;
+    RL_TRY(record_output(&named, NULL, &path, err));
+    enum rl_status status = rl_profile_read(path, ret, err);
+    free(path);
+    return status;
+}
+
+/* What was recorded before can be read: of results one, as others are left out then. */
+static enum rl_status check_files(const struct record_options *o, struct rl_error *err)
+{
+    struct rl_profile times = {0};
+    struct rl_error why = {0};
+    bool any = false;
+    if (o->times)
+        RL_TRY(read_times(o, &times, err));
+    rl_profile_release(&times);
+    for (size_t i = 0; i < o->replay.n && !any; i++) {
+        struct rl_result result;
+        enum rl_status status = rl_result_read(o->replay.item[i], &result, &why);
+        any = status == RL_OK;
+        if (any)
+            rl_result_release(&result);
+        else if (status != RL_EDATA)
+            break;
+    }
+    return any || !o->replay.n ? RL_OK : rl_fail(err, why.status, "%s", why.text);
+}
+
 enum rl_status record_announce(const struct record_options *o, const char *program,
                                struct rl_error *err)
 {
@@ -271,6 +306,7 @@ enum rl_status record_announce(const struct record_options *o, const char *progr
     RL_TRY(rl_child_find(program, (const char *const *)environ, path, err));
     RL_TRY(check_counters(o, err));
     RL_TRY(check_events(o, err));
+    RL_TRY(check_files(o, err));
     if (o->single_pass || times < 2)
         return RL_OK;
     rl_say("the program is run %llu times: %s%s; the output of the first is shown", times,
@@ -391,16 +427,11 @@ static enum rl_status take_times(const struct record_options *options, struct rl
                                  struct rl_error *err)
 {
     struct rl_profile from = {0};
-    struct record_options named = {.output = options->times};
-    char *path = NULL;
     if (!options->times)
         return RL_OK;
-    RL_TRY(record_output(&named, NULL, &path, err));
-    enum rl_status status = rl_profile_read(path, &from, err);
-    if (status == RL_OK)
-        status = rl_profile_take_times(profile, &from, err);
+    RL_TRY(read_times(options, &from, err));
+    enum rl_status status = rl_profile_take_times(profile, &from, err);
     rl_profile_release(&from);
-    free(path);
     return status;
 }
 

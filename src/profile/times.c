@@ -45,6 +45,11 @@ enum rl_status rl_profile_take_times(struct rl_profile *profile, struct rl_profi
     profile->elapsed_s = from->elapsed_s;
     profile->cpu_s = from->cpu_s;
     profile->threads = from->threads;
+    if (profile->name && from->name && strcmp(profile->name, from->name) != 0)
+        RL_TRY(rl_profile_note(profile, err,
+                               "the times are those of another program, %s: rates of what both ran "
+                               "may be wrong",
+                               from->name));
     return rl_profile_note(profile, err, "times are from a run recorded before, on %s",
                            from->date ? from->date : "an unknown date");
 }

@@ -1,0 +1,6 @@
+# Times recorded before are joined by name; those of another program are said to be.
+roofline record -q --count none -o sleep.json -- sleep 0.01
+for program in sleep true; do
+    roofline record -q --traffic none --times sleep.json -o p.json -- $program 0.01
+    grep -o 'the times are those of another program, sleep' p.json || echo "$program: its own"
+done
