@@ -32,10 +32,10 @@ static const double MOSTLY_UNSEEN = 0.5;
 /* Turns that disagree at L1 show that classes are unequal, even if the fixed ones agree by chance;
  * this part of their disagreement is the least error of outer levels. */
 static const double UNEQUAL = 0.1;
-/* Lines that may have gone unseen though none was: the rule of three. Likewise, of classes of which
- * n have had a turn 3 in n may be unlike them, and are taken to be twice as busy. */
+/* Lines that may have gone unseen though none was: the rule of three. Likewise, of all turns of
+ * which n were had 3 in n may be unlike them, and are taken to be twice as busy. */
 static const double UNSEEN_LINES = 3.0;
-static const double UNSEEN_CLASSES = 3.0;
+static const double UNSEEN_TURNS = 3.0;
 /* Part of the busiest outer boundary's lines from which a boundary is worth more classes, and lines
  * of the fixed classes below which their inequality says little. */
 static const double SIZABLE = 0.1;
@@ -129,17 +129,21 @@ static struct estimate from_outer(const struct rl_sampling *s, uint32_t stage,
     return e;
 }
 
-/* Part of the classes at turn that were not, or if few were, may be, unlike those that were. */
-static double unseen_classes(const struct rl_sampling *s, uint32_t stage)
+static double turns_had(const struct rl_sampling *s, uint32_t stage)
 {
-    double classes = s->classes - n_fixed_in(s, stage);
     double had = 0;
     if (stage == 0)
-        had = (double)s->stages[0].steps + s->n_rotating;
-    else
-        for (uint32_t g = 0; g < RL_SAMPLING_GROUPS; g++)
-            had += (double)s->stages[1].measured[g];
-    return fmax(0, fmin(UNSEEN_CLASSES / had, (classes - had) / classes));
+        return (double)s->stages[0].steps + s->n_rotating;
+    for (uint32_t g = 0; g < RL_SAMPLING_GROUPS; g++)
+        had += (double)s->stages[1].measured[g];
+    return had;
+}
+
+/* Part of what classes at turn do that may be unlike all that was seen of it: even where each had
+ * its turn, one may be busy at times only, and those that had theirs then agree without it. */
+static double unseen_turns(const struct rl_sampling *s, uint32_t stage)
+{
+    return fmin(1, UNSEEN_TURNS / turns_had(s, stage));
 }
 
 /* Over the classes that are not fixed. Each group's lines are related to the steps it had. */
@@ -170,7 +174,7 @@ static struct estimate from_turns(const struct rl_sampling *s, uint32_t stage,
     if (n < LEAST_GROUPS || steps < 2 * RL_SAMPLING_GROUPS)
         return e;
     double doubt = rl_mean_and_doubt(sample, n, 0, SAFETY_TURNS, &mean);
-    e.error = fmax(mean > 0 ? e.lines * doubt / mean : 0, e.lines * unseen_classes(s, stage));
+    e.error = (mean > 0 ? e.lines * doubt / mean : 0) + e.lines * unseen_turns(s, stage);
     if (stage > 0 && s->turn_share > 0)
         e.seen = fmin(e.seen, s->lines_beside); /* the weight is no surer than these allow */
     else if (stage > 0)
@@ -227,7 +231,7 @@ static double found_by_scouts(const struct rl_sampling *s, uint32_t stage,
 static double busy_unseen(const struct rl_sampling *s, uint32_t stage,
                           const struct rl_cache_flow first[])
 {
-    if (stage == 0 || s->stages[0].steps == 0 || unseen_classes(s, stage) == 0)
+    if (stage == 0 || s->stages[0].steps == 0 || turns_had(s, stage) >= s->classes - s->n_kept)
         return 0;
     struct estimate turns = from_turns(s, 0, first);
     struct estimate fixed = from_first(s, 0, first);
