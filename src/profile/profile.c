@@ -535,9 +535,11 @@ static enum rl_status take_time_from_counting(struct session *s, struct rl_error
     s->n_samples = 1;
     if (s->options->times_follow)
         return RL_OK;
-    return rl_profile_note(&s->profile, err,
-                           "time is from the counted run, in which the program is slower than by "
-                           "itself; functions have no time of their own");
+    return rl_missing_add(&s->profile.missing, "rate",
+                          "time is from the counted run, in which the program is slower than by "
+                          "itself: rates and parts of a roof are too low by as much. Functions "
+                          "have no time of their own",
+                          err);
 }
 
 static enum rl_status check_code(struct session *s, struct rl_error *err)
