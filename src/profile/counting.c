@@ -307,8 +307,9 @@ static enum rl_status run(const char *const *argv, const char *const *envp,
                        NOT_STARTED);
     if (!c->results.n)
         return rl_fail(err, RL_EUNAVAIL,
-                       "the program could not be counted: it may be set-user-ID or a 32-bit one, "
-                       "or memory to run its code in was refused");
+                       "the program could not be counted: it may be set-user-ID or a 32-bit one, a "
+                       "static one where ptrace is refused, as in containers, or memory to run its "
+                       "code in was refused");
     return RL_OK;
 }
 
