@@ -131,6 +131,14 @@ enum rl_status rl_sweep_levels(struct rl_session *s, double budget_s, struct rl_
  * @return how many; one less than there are plateaus. Pure.
  */
 unsigned rl_sweep_ends(const double *set_bytes, const double *rate, unsigned n, double *ret_end);
+/**
+ * Where nothing reports caches, the core's own from the catalogue stand for the ends found up to
+ * them: loads do not always tell an L2 from the cache behind it.
+ * @param known  sizes of L1 and L2; 0: not known, and ends stay as they are.
+ * @param end    [8] n of them found, ascending; changed.
+ * @return how many there are now.
+ */
+unsigned rl_sweep_known_ends(const double known[2], double *end, unsigned n);
 /** Give levels their measured sizes; where they disagree with the reported ones they replace them.
  * @param only_last  inner caches keep the sizes reported: the loads could not tell them apart. */
 void rl_sweep_apply(struct rl_level *level, size_t n_levels, const double *end, unsigned n,

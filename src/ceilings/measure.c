@@ -183,18 +183,23 @@ static enum rl_status check_memory(const struct rl_session *s, size_t *bytes, st
     const size_t least = (size_t)16 << 20;
     struct rlimit space;
     uint64_t allowed = s->options->memory_bytes;
-    if (!allowed)
+    const char *why = "";
+    if (!allowed) {
         allowed = rl_memory_available(NULL) / 4;
+        why = ", a quarter of what is free; --memory allows more";
+    }
     if (!getrlimit(RLIMIT_AS, &space) && space.rlim_cur != RLIM_INFINITY &&
-        (!allowed || allowed > space.rlim_cur / 4))
+        (!allowed || allowed > space.rlim_cur / 4)) {
         allowed = space.rlim_cur / 4;
+        why = ", a quarter of the address space that the limit (ulimit -v) leaves";
+    }
     if (allowed && (uint64_t)*bytes * s->threads > allowed)
         *bytes = (size_t)(allowed / s->threads) & ~(size_t)4095;
     if (*bytes < least)
         return rl_fail(err, RL_ENOMEM,
-                       "measuring %u %s needs %zu MiB of memory, but %llu MiB may be used",
+                       "measuring %u %s needs %zu MiB of memory, but %llu MiB may be used%s",
                        s->threads, s->threads == 1 ? "thread" : "threads",
-                       s->threads * (least >> 20), (unsigned long long)(allowed >> 20));
+                       s->threads * (least >> 20), (unsigned long long)(allowed >> 20), why);
     return RL_OK;
 }
 
@@ -225,7 +230,7 @@ static enum rl_status make_team(struct rl_session *s, unsigned threads, struct r
 /* Where levels end, as one thread sees it; once a session. */
 static enum rl_status find_ends(struct rl_session *s, double budget_s, struct rl_error *err)
 {
-    bool quick = s->options->mode == RL_MEASURE_QUICK;
+    bool quick = s->options->mode == RL_MEASURE_QUICK && s->machine->topology.n_levels > 1;
     if (s->has_ends || (quick && rl_rank_buffer_bytes(s) <= most_quick_bytes))
         return RL_OK;
     s->has_ends = true;

@@ -11,6 +11,7 @@ enum { POINTS_PER_OCTAVE = 4, MOST_POINTS = 96, LEAST_PLATEAU = 3, MOST_PLATEAUS
 static const double least_set_bytes = 8192;
 static const double plateau_tolerance = 0.15; /* of its rate */
 static const double least_step = 1.5;         /* from one level's size to the next */
+static const double well_beyond = 4;          /* of a level's size */
 static const double disagreement = 0.7;       /* octaves between measured and reported size */
 
 struct plateau {
@@ -125,7 +126,7 @@ void rl_sweep_apply(struct rl_level *level, size_t n_levels, const double *end, 
         int k = nearest(end, n, after, reported);
         bool last = i + 1 == caches;
         if (only_last && !last) {
-            after = reported;
+            after = well_beyond * reported; /* nearer than that it may be this level's */
             continue;
         }
         if (k < 0 || (!last && octaves(end[k], reported) > 2))
@@ -199,22 +200,38 @@ static unsigned list_sets(const struct rl_session *s, double *set)
     return n;
 }
 
-/* Without reported caches the ends are all there is. */
-static enum rl_status invent_levels(struct rl_machine *machine, const double *end, unsigned n,
+unsigned rl_sweep_known_ends(const double known[2], double *end, unsigned n)
+{
+    if (!(known[0] > 0 && known[1] > known[0]))
+        return n;
+    double last = n ? end[n - 1] : 0;
+    end[0] = known[0];
+    end[1] = known[1];
+    end[2] = last;
+    return last > least_step * known[1] ? 3 : 2;
+}
+
+/* Without reported caches there are the ends, and what the catalogue knows of the core's own. */
+static enum rl_status invent_levels(const struct rl_session *s, double *end, unsigned n,
                                     struct rl_error *err)
 {
-    struct rl_topology *topology = &machine->topology;
+    struct rl_topology *topology = &s->machine->topology;
     struct rl_level dram = topology->n_levels ? topology->levels[0] : (struct rl_level){0};
+    const double known[] = {s->core ? rl_core_value(s->core, "l1d_bytes") : 0,
+                            s->core ? rl_core_value(s->core, "l2_bytes") : 0};
+    n = rl_sweep_known_ends(known, end, n);
     topology->n_levels = 0;
     for (unsigned i = 0; i < n; i++) {
-        struct rl_level level = {.source = RL_SOURCE_MEASURED, .count = topology->usable_cores};
+        struct rl_level level = {.size_bytes = (uint64_t)end[i], .count = topology->usable_cores};
+        bool is_known = i < 2 && end[i] == known[i];
         snprintf(level.name, sizeof level.name, "L%u", i + 1);
-        level.size_bytes = level.measured_size_bytes = (uint64_t)end[i];
+        level.source = is_known ? RL_SOURCE_SPECIFIED : RL_SOURCE_MEASURED;
+        level.measured_size_bytes = is_known ? 0 : level.size_bytes;
         if (i >= 2)
             level.count = 1; /* shared until shown otherwise */
-        RL_TRY(rl_machine_add_level(machine, &level, err));
+        RL_TRY(rl_machine_add_level(s->machine, &level, err));
     }
-    return rl_machine_add_level(machine, &dram, err);
+    return rl_machine_add_level(s->machine, &dram, err);
 }
 
 /* Sets that are sampled together. */
@@ -341,7 +358,7 @@ enum rl_status rl_sweep_levels(struct rl_session *s, double budget_s, struct rl_
     unsigned ends = rl_sweep_ends(set, rate, n, end);
     struct rl_topology *topology = &s->machine->topology;
     if (topology->n_levels < 2)
-        return invent_levels(s->machine, end, ends, err);
+        return invent_levels(s, end, ends, err);
     rl_sweep_apply(topology->levels, topology->n_levels, end, ends, !tells_inner_levels(&s->cpu));
     return RL_OK;
 }

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/unit.h"
 #include "workload/mtx_internal.h"
 
 #include <cholmod.h>
@@ -127,6 +128,15 @@ static uint64_t count_expanded(const struct entries *e)
     return total;
 }
 
+static enum rl_status fail_memory(const char *name, const char *more, uint64_t bytes,
+                                  uint64_t max_bytes, struct rl_error *err)
+{
+    char needed[32], there[32];
+    return rl_fail(err, RL_ENOMEM, "%s: the matrix needs %s%s of memory, %s are available", name,
+                   more, rl_format_size(needed, sizeof needed, bytes),
+                   rl_format_size(there, sizeof there, max_bytes));
+}
+
 static enum rl_status convert(const struct rl_mtx_header *h, const struct entries *e,
                               const char *name, uint64_t max_bytes, struct rl_mtx *ret_matrix,
                               struct rl_error *err)
@@ -136,9 +146,7 @@ static enum rl_status convert(const struct rl_mtx_header *h, const struct entrie
     uint64_t bytes =
         (m.rows + 1) * sizeof *m.row_start + m.n * (sizeof *m.column + sizeof *m.value);
     if (bytes > max_bytes)
-        return rl_fail(err, RL_ENOMEM,
-                       "%s: the matrix needs %.1f GiB of memory, %.1f are available", name,
-                       (double)bytes / 0x1p30, (double)max_bytes / 0x1p30);
+        return fail_memory(name, "", bytes, max_bytes, err);
     m.row_start = calloc(m.rows + 1, sizeof *m.row_start);
     m.column = malloc((m.n + 1) * sizeof *m.column);
     m.value = malloc((m.n + 1) * sizeof *m.value);
@@ -191,9 +199,7 @@ enum rl_status rl_mtx_parse(char *text, size_t size, const char *name, uint64_t 
     RL_TRY(rl_mtx_check(text, size, name, &header, err));
     uint64_t least = (header.rows + 1) * sizeof(uint64_t) + header.stored * sizeof(double);
     if (least > max_bytes)
-        return rl_fail(err, RL_ENOMEM,
-                       "%s: the matrix needs more than %.1f GiB of memory, %.1f are available",
-                       name, (double)least / 0x1p30, (double)max_bytes / 0x1p30);
+        return fail_memory(name, "more than ", least, max_bytes, err);
     RL_TRY(cholmod_open(&c, err));
     FILE *f = fmemopen(text, size, "r");
     enum rl_status status = f ? read_checked(&c, f, &header, name, max_bytes, ret_matrix, err)

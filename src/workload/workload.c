@@ -1,3 +1,4 @@
+#include "base/unit.h"
 #include "workload/kernels.h"
 #include "workload/workload_internal.h"
 
@@ -261,9 +262,10 @@ enum rl_status rl_work_check_memory(const struct rl_work_config *config, uint64_
     uint64_t have = config->env ? config->env->memory_bytes : 0;
     if (have == 0 || need <= have)
         return RL_OK;
-    return rl_fail(err, RL_ENOMEM,
-                   "%s needs %.1f GiB of memory and %.1f GiB are available; choose a smaller size",
-                   workload->name, (double)need / 0x1p30, (double)have / 0x1p30);
+    char needed[32], there[32];
+    return rl_fail(err, RL_ENOMEM, "%s needs %s of memory, %s are available; choose a smaller size",
+                   workload->name, rl_format_size(needed, sizeof needed, need),
+                   rl_format_size(there, sizeof there, have));
 }
 
 static void fill_part(void *arg, unsigned rank)

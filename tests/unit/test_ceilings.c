@@ -203,6 +203,25 @@ static void loads_of_a_word_correct_the_last_cache_only(void **state)
     assert_int_equal(levels[1].size_bytes, 1 << 20);
     assert_int_equal(levels[1].measured_size_bytes, 0);
     assert_int_equal(levels[2].size_bytes, 30000000);
+    levels[2] = level("L3", 32u << 20);
+    rl_sweep_apply(levels, 4, (double[]){106496, 3.4 * (1 << 20)}, 2, true);
+    assert_int_equal(levels[2].size_bytes, 32 << 20);
+}
+
+/* As found on a core with an L2 of 1 MiB before a cache that is hardly slower. */
+static void what_the_catalogue_knows_of_a_core_stands_for_ends_nobody_reports(void **state)
+{
+    (void)state;
+    const double zen4[] = {32 << 10, 1 << 20};
+    double end[8] = {32768, 9973760, 28213248};
+    assert_int_equal(rl_sweep_known_ends(zen4, end, 3), 3);
+    near(end[1], 1 << 20);
+    near(end[2], 28213248);
+    assert_int_equal(rl_sweep_known_ends(zen4, end, 2), 2);
+    assert_int_equal(rl_sweep_known_ends(zen4, end, 0), 2);
+    double alone[8] = {32768, 9973760};
+    assert_int_equal(rl_sweep_known_ends((double[]){0, 0}, alone, 2), 2);
+    near(alone[1], 9973760);
 }
 
 static void add_rate(struct rl_machine *machine, const char *level, const char *pattern,
@@ -518,6 +537,7 @@ int main(void)
         cmocka_unit_test(a_disturbed_trial_decides_nothing),
         cmocka_unit_test(a_disturbed_trial_drops_no_access_to_a_private_cache),
         cmocka_unit_test(loads_of_a_word_correct_the_last_cache_only),
+        cmocka_unit_test(what_the_catalogue_knows_of_a_core_stands_for_ends_nobody_reports),
         cmocka_unit_test(an_end_nobody_saw_leaves_the_level_as_reported),
         cmocka_unit_test(working_sets_lie_inside_their_level_and_outside_the_one_before),
         cmocka_unit_test(a_short_measurement_fills_a_record),
