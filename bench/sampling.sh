@@ -1,11 +1,14 @@
 #!/bin/sh
 # Usage: sampling.sh PROGRAM [ROUNDS [FOLDER]]
-# What the timed run of `roofline record` costs and how true it is. Cost: a kernel's own time while it is sampled over
-# its time alone, in alternation. Truth: three functions that time themselves by their threads' processor clocks; how
-# many points their shares are off at the most.
+# What the timed run of `roofline record` costs and how true it is. Cost: a kernel's own processor time while it is
+# sampled over its time alone, of many short runs in turn, each in another order; "launched" is run by record without
+# samples, which shows what is not theirs. Bursts of a neighbour are longer than a slice of 25 ms and shorter than a run, so
+# the lower quartile of a run's slices says more than its sum; what record itself does, five times a second, is in the
+# sum alone. Truth: three functions that time themselves by their threads' processor clocks; how many points their
+# shares are off at the most, in three of the rounds.
 set -eu
 program=$(realpath "$1")
-rounds=${2:-3}
+rounds=${2:-18}
 folder=${3:-}
 source=$(cd "$(dirname "$0")/.." && pwd)
 region=$(dirname "$program")/src/region/libroofline-region.a
@@ -28,14 +31,18 @@ record() {
     "$program" record -q --count none --sampling "$method" --functions -o "$folder/profile.json" -- "$@"
 }
 
-# cost KERNEL REPEATS METHOD: a line "KERNEL METHOD seconds".
+# cost KERNEL REPEATS METHOD ROUND: a line "KERNEL METHOD ROUND slice-ns seconds".
 cost() {
     case $3 in
-    none) "$folder/numeric" "$1" "$2" ;;
+    alone) "$folder/numeric" "$1" "$2" ;;
+    launched) record none "$folder/numeric" "$1" "$2" ;;
     *) record "$3" "$folder/numeric" "$1" "$2" ;;
     esac 2>"$folder/errors" >/dev/null || { cat "$folder/errors" >&2; exit 1; }
-    awk -v k="$1" -v m="$3" '$1 == "seconds" { print k, m, $2; found = 1 } END { exit !found }' "$folder/errors" \
-        >>"$folder/costs" || { echo "sampling: $1 did not say how long it took:" >&2; cat "$folder/errors" >&2; exit 1; }
+    awk -v k="$1" -v m="$3" -v r="$4" '
+        $1 == "seconds" { s = $2 }
+        $1 == "slice_ns" { print k, m, r, $2, s; found = 1 }
+        END { exit !found }' "$folder/errors" >>"$folder/costs" ||
+        { echo "sampling: $1 did not say how long it took:" >&2; cat "$folder/errors" >&2; exit 1; }
 }
 
 # truth METHOD THREADS: a line "METHOD THREADS points".
@@ -60,42 +67,46 @@ methods=
 for method in perf timer; do
     if record "$method" true 2>"$folder/errors"; then methods="$methods $method"; else echo "without $method:"; cat "$folder/errors"; fi
 done
-echo "sampling:$methods, $rounds rounds: about $((rounds * 20 / 60 + 1)) minutes"
+echo "sampling:$methods, $rounds rounds: about $((rounds * 10 / 60 + 1)) minutes"
+set -- alone launched $methods
 for round in $(seq "$rounds"); do
     echo "round $round of $rounds" >&2
-    for kernel in "triad 60" "stencil 45" "dgemm_tiled 40"; do
-        for method in none $methods; do cost $kernel "$method"; done
+    for kernel in "triad 60" "stencil 55" "dgemm_tiled 20"; do
+        for how in "$@"; do cost $kernel "$how" "$round"; done
+        how=$1
+        shift
+        set -- "$@" "$how"
     done
+    [ "$round" -le 3 ] || continue
     for method in $methods; do
         for threads in 1 2; do truth "$method" "$threads"; done
     done
 done
 awk '
-    function median(key, i, j, t, k) {
-        k = n[key]
-        for (i = 1; i <= k; i++) s[i] = v[key, i]
-        for (i = 1; i <= k; i++) for (j = i + 1; j <= k; j++) if (s[j] < s[i]) { t = s[i]; s[i] = s[j]; s[j] = t }
-        return k % 2 ? s[(k + 1) / 2] : (s[k / 2] + s[k / 2 + 1]) / 2
+    # Runs of a round are neighbours in time: their ratio, the median of the rounds, and where that would be found in
+    # 95 of 100 repetitions, by rank.
+    function extra(kernel, method, what, n, i, j, t, k, s) {
+        n = 0
+        for (i = 1; i <= rounds; i++) s[++n] = 100 * (v[kernel, method, i, what] / v[kernel, "alone", i, what] - 1)
+        for (i = 1; i <= n; i++) for (j = i + 1; j <= n; j++) if (s[j] < s[i]) { t = s[i]; s[i] = s[j]; s[j] = t }
+        k = int((n - 1.96 * sqrt(n)) / 2)
+        k = k < 1 ? 1 : k
+        t = n % 2 ? s[(n + 1) / 2] : (s[n / 2] + s[n / 2 + 1]) / 2
+        return sprintf("%+5.1f %% (%+.1f to %+.1f)", t, s[k], s[n + 1 - k])
     }
-    # Each round'"'"'s runs are neighbours in time: their ratio, then the median of the rounds.
-    function extra(kernel, method, key, i, base) {
-        key = kernel " " method
-        base = kernel " none"
-        if (!n[key]) return "-"
-        for (i = 1; i <= n[key]; i++) v["ratio", i] = 100 * (v[key, i] / v[base, i] - 1)
-        n["ratio"] = n[key]
-        i = median("ratio")
-        return sprintf("%+.1f %% (%+.1f to %+.1f)", i, s[1], s[n["ratio"]])
+    FILENAME ~ /costs$/ {
+        v[$1, $2, $3, "slice"] = $4; v[$1, $2, $3, "run"] = $5
+        if ($3 > rounds) rounds = $3
+        if (!($1 in had)) { had[$1] = 1; kernel[++m] = $1 }
+        next
     }
-    FILENAME ~ /costs$/ { key = $1 " " $2; v[key, ++n[key]] = $3; if (!($1 in had)) { had[$1] = 1; kernel[++m] = $1 } next }
     { key = $1 " on " $2 " threads"; if ($3 > most[key] || !(key in most)) most[key] = $3; if (!(key in rows)) { rows[key] = 1; row[++r] = key } }
     END {
-        printf "%-14s %10s %24s %24s\n", "kernel", "alone", "sampled by perf", "by timers"
-        for (i = 1; i <= m; i++) {
-            printf "%-14s %8.3f s", kernel[i], median(kernel[i] " none")
-            for (j = 1; j <= split("perf timer", method, " "); j++) printf " %24s", extra(kernel[i], method[j])
-            print ""
-        }
-        print "\nlargest error of a function'"'"'s share, all rounds"
+        printf "%-14s %-10s %26s %26s\n", "kernel", "how", "a slice takes more", "the whole run"
+        for (i = 1; i <= m; i++)
+            for (j = 1; j <= split("launched perf timer", how, " "); j++)
+                if ((kernel[i], how[j], 1, "run") in v)
+                    printf "%-14s %-10s %26s %26s\n", kernel[i], how[j], extra(kernel[i], how[j], "slice"), extra(kernel[i], how[j], "run")
+        print "\nlargest error of a function'"'"'s share, three rounds"
         for (i = 1; i <= r; i++) printf "%-22s %.2f points\n", row[i], most[row[i]]
     }' "$folder/costs" "$folder/truths"
