@@ -400,14 +400,16 @@ static enum rl_status apply_counters(struct session *s, struct rl_error *err)
 static void describe_rate(const struct rl_samples *samples, char text[RATE_LEN])
 {
     double cost_s = samples->sample_cost_s;
+    unsigned usual_hz =
+        samples->method == RL_SAMPLE_TIMER ? RL_SAMPLE_USUAL_TIMER_HZ : RL_SAMPLE_USUAL_HZ;
     int n = snprintf(text, RATE_LEN, "sampled %u times a second (%s)", samples->rate_hz,
                      rl_sample_method_name(samples->method));
     if (cost_s > 0)
         n += snprintf(text + n, RATE_LEN - (size_t)n, " at %.1f us each, %.1f %% of it",
                       1e6 * cost_s, 100 * cost_s * samples->rate_hz);
-    if (cost_s > 0 && !samples->rate_was_asked && samples->rate_hz < RL_SAMPLE_USUAL_HZ)
-        snprintf(text + n, RATE_LEN - (size_t)n, "; %u times would take %.1f %%",
-                 RL_SAMPLE_USUAL_HZ, 100 * cost_s * RL_SAMPLE_USUAL_HZ);
+    if (cost_s > 0 && !samples->rate_was_asked && samples->rate_hz < usual_hz)
+        snprintf(text + n, RATE_LEN - (size_t)n, "; %u times would take %.1f %%", usual_hz,
+                 100 * cost_s * usual_hz);
 }
 
 enum rl_status profile_note_time(const struct rl_samples *first, size_t n_runs,

@@ -25,8 +25,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TIMER_RATE_HZ 997
-#define MAX_RATE_HZ   100000
+#define MOST_PERF_HZ 3989 /* few kernels need more */
+#define MAX_RATE_HZ  100000
 /* Rings are read, and progress is told, this often. */
 #define ROUND_MS 200
 
@@ -124,9 +124,11 @@ static void run_release(struct run *run)
 static void choose_rate(struct run *run, enum rl_sample_method method)
 {
     unsigned rate_hz = run->options->rate_hz;
-    double cost_s = method == RL_SAMPLE_PERF ? cost_measure() : 0;
+    bool timers = method == RL_SAMPLE_TIMER;
+    double cost_s = timers ? cost_of_timers() : method == RL_SAMPLE_PERF ? cost_of_perf() : 0;
     if (!rate_hz)
-        rate_hz = method == RL_SAMPLE_TIMER ? TIMER_RATE_HZ : cost_rate_hz(cost_s);
+        rate_hz = timers ? cost_rate_hz(cost_s, RL_SAMPLE_USUAL_TIMER_HZ, RL_SAMPLE_USUAL_TIMER_HZ)
+                         : cost_rate_hz(cost_s, MOST_PERF_HZ, RL_SAMPLE_USUAL_HZ);
     run->samples.method = method;
     run->samples.rate_hz = rate_hz;
     run->samples.rate_was_asked = run->options->rate_hz != 0;

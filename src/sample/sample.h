@@ -35,8 +35,9 @@ bool rl_sample_method_from_name(const char *name, enum rl_sample_method *ret_met
 enum rl_status rl_sample_probe(enum rl_sample_method method, const char *preload,
                                struct rl_error *err);
 
-/** Samples a second by `perf` where nothing is known of their cost. */
-#define RL_SAMPLE_USUAL_HZ 1999u
+/** Samples a second by `perf` and by timers where nothing is known of their cost. */
+#define RL_SAMPLE_USUAL_HZ       1999u
+#define RL_SAMPLE_USUAL_TIMER_HZ 997u
 
 struct rl_sample_options {
     enum rl_sample_method method;

@@ -237,9 +237,8 @@ static void a_program_in_step_with_the_samples_has_true_shares(void **state)
 /* As long as no rate is demanded. */
 static void samples_take_little_of_the_time(void **state)
 {
-    (void)state;
-    skip_without(RL_SAMPLE_PERF);
-    struct run run = run_shares(RL_SAMPLE_PERF, false, NULL, NULL);
+    skip_without(method_of(state));
+    struct run run = run_shares(method_of(state), false, NULL, NULL);
     uint64_t n = 0;
     for (size_t i = 0; i < run.samples.n_bucket; i++)
         n += run.samples.bucket[i].n_samples;
@@ -247,7 +246,7 @@ static void samples_take_little_of_the_time(void **state)
         skip_where_busy(&run.samples, &run.truth);
     assert_true(run.samples.sample_cost_s > 0);
     /* Periods are drawn from three quarters of the mean on, and a short run has few of them. */
-    if (run.samples.rate_hz > cost_rate_hz(1)) /* else even the least takes too much */
+    if (run.samples.rate_hz > cost_rate_hz(1, 3989, 1999)) /* else even the least takes too much */
         assert_true(0.7 * (double)n * run.samples.sample_cost_s <
                     COST_PART * run.samples.sampled_s);
     rl_samples_release(&run.samples);
@@ -650,7 +649,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         BOTH(shares_of_one_thread_are_true),
         BOTH(a_program_in_step_with_the_samples_has_true_shares),
-        cmocka_unit_test(samples_take_little_of_the_time),
+        BOTH(samples_take_little_of_the_time),
         BOTH(shares_of_four_threads_are_true),
         BOTH(children_are_followed),
         BOTH(an_exec_starts_a_new_image),
