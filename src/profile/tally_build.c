@@ -166,6 +166,28 @@ static struct rl_source_line function_line(const struct builder *b, const struct
     return line;
 }
 
+/* Where its first instruction is from. Optimisers leave some without a line: of the others the
+ * first in the file of the function, else the first of all. */
+static bool loop_start(const struct builder *b, const struct function *f, uint32_t l,
+                       struct rl_source_line *ret)
+{
+    struct rl_symbol_module *module = b->code.module[f->module];
+    const char *file = b->tally->unit[f->unit].kernel.file;
+    if (rl_symbol_line(module, f->flow.loops[l].header, ret) && ret->line)
+        return true;
+    struct rl_source_line line, any = {0};
+    bool found = false;
+    for (size_t i = 0; i < f->flow.n_insns && !found; i++) {
+        if (f->flow.insns[i].loop != l || !rl_symbol_line(module, f->flow.insns[i].offset, &line) ||
+            !line.line)
+            continue;
+        found = file && !strcmp(file, line.file);
+        any = found || !any.line ? line : any;
+    }
+    *ret = any.line ? any : *ret;
+    return any.line;
+}
+
 /* The head of a loop in the source is its lowest line, in the file that its first instruction is
  * from; of a loop that is not inlined, not above the function. */
 static struct rl_source_line loop_line(const struct builder *b, const struct function *f,
@@ -174,7 +196,7 @@ static struct rl_source_line loop_line(const struct builder *b, const struct fun
     struct rl_symbol_module *module = b->code.module[f->module];
     const struct rl_kernel *function = &b->tally->unit[f->unit].kernel;
     struct rl_source_line first, line;
-    if (!rl_symbol_line(module, f->flow.loops[l].header, &first) || !is_worth_a_look(b, f))
+    if (!loop_start(b, f, l, &first) || !is_worth_a_look(b, f))
         return first;
     bool own = function->file && !strcmp(function->file, first.file) && first.line > function->line;
     struct rl_source_line lowest = first;
