@@ -331,6 +331,10 @@ static enum rl_status sweep(struct rl_session *s, double budget_s, const double 
     struct stretch x = {.set = set, .rate = rate};
     unsigned done;
     choice.n = load_kernels(&s->cpu, choice.kernel);
+    if (choice.n == 0) { /* no instruction set with loads may be used: nothing is found */
+        *n = 0;
+        return RL_OK;
+    }
     while (x.n < *n && set[x.n] <= most_small_bytes)
         x.n++;
     rl_session_fill(s, (size_t)most_small_bytes);
