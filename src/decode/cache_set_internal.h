@@ -4,6 +4,7 @@
 #ifndef RL_DECODE_CACHE_SET_INTERNAL_H
 #define RL_DECODE_CACHE_SET_INTERNAL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #if defined(__AVX2__)
@@ -148,6 +149,68 @@ static inline void set_promote(uint32_t *set, uint32_t stride, uint32_t at, uint
     (void)stride;
     set_shift(set, at);
     set[0] = entry;
+}
+
+#if defined(__AVX2__)
+/* Where each entry of a set comes from when the one at a place becomes the most recent. */
+#define FROM(at, i)   ((i) == 0 ? (at) : (i) <= (at) ? (i)-1 : (i))
+#define FROM_4(at, i) FROM(at, i), FROM(at, (i) + 1), FROM(at, (i) + 2), FROM(at, (i) + 3)
+#define FROM_8(at)                                                                                 \
+    {                                                                                              \
+        FROM_4(at, 0), FROM_4(at, 4)                                                               \
+    }
+#define FROM_16(at)                                                                                \
+    {                                                                                              \
+        FROM_4(at, 0), FROM_4(at, 4), FROM_4(at, 8), FROM_4(at, 12)                                \
+    }
+
+static const _Alignas(32) uint32_t order_of_8[8][8] = {
+    FROM_8(0), FROM_8(1), FROM_8(2), FROM_8(3), FROM_8(4), FROM_8(5), FROM_8(6), FROM_8(7),
+};
+#endif
+#if defined(__AVX512F__) && defined(__AVX512VL__)
+static const _Alignas(64) uint32_t order_of_16[16][16] = {
+    FROM_16(0),  FROM_16(1),  FROM_16(2),  FROM_16(3),  FROM_16(4),  FROM_16(5),
+    FROM_16(6),  FROM_16(7),  FROM_16(8),  FROM_16(9),  FROM_16(10), FROM_16(11),
+    FROM_16(12), FROM_16(13), FROM_16(14), FROM_16(15),
+};
+#endif
+
+/* Find a line and make its entry the most recent, with `dirty` added: in one go where one vector
+ * holds the set. False if it is not there. */
+static inline bool set_touch(uint32_t *set, uint32_t stride, uint32_t line, uint32_t dirty)
+{
+#if defined(__AVX512F__) && defined(__AVX512VL__)
+    if (stride == 16) {
+        __m512i all = _mm512_load_si512(set);
+        __m512i soiled = _mm512_or_si512(all, _mm512_set1_epi32(DIRTY));
+        uint32_t equal =
+            _mm512_cmpeq_epi32_mask(soiled, _mm512_set1_epi32((int)(line << 1 | DIRTY)));
+        if (!equal)
+            return false;
+        __m512i order = _mm512_load_si512(order_of_16[__builtin_ctz(equal)]);
+        __m512i first = _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)dirty));
+        _mm512_store_si512(set, _mm512_or_si512(_mm512_permutexvar_epi32(order, all), first));
+        return true;
+    }
+#endif
+#if defined(__AVX2__)
+    if (stride == 8) {
+        eight all = eight_load(set);
+        uint32_t equal = eight_equal(all, line << 1 | DIRTY);
+        if (!equal)
+            return false;
+        eight order = eight_load(order_of_8[__builtin_ctz(equal)]);
+        eight first = _mm256_zextsi128_si256(_mm_cvtsi32_si128((int)dirty));
+        eight_store(set, _mm256_or_si256(_mm256_permutevar8x32_epi32(all, order), first));
+        return true;
+    }
+#endif
+    uint32_t at = set_find(set, stride, line);
+    if (at == NOT_FOUND)
+        return false;
+    set_promote(set, stride, at, set[at] | dirty);
+    return true;
 }
 
 /* A new most recent entry; returns the least recent one, which leaves. */

@@ -3,6 +3,7 @@
 #define RL_DECODE_CACHE_WALK_RUN_INTERNAL_H
 
 #include "decode/cache_walk_internal.h"
+#include "decode/cache_walk_usual_internal.h"
 
 /* ---- runs of steps of one core of which no level but perhaps a last one, behind two others, takes
  * notice of another: the usual case. Then what becomes of a line in the first level does not depend
@@ -103,33 +104,24 @@ static inline void fetch_sets_of_victims(const struct rl_cache *c, const struct 
 }
 
 /* Take steps in the first level, up to a non-temporal store or a region not seen lately, but the
- * first one in any case. `stride` is the level's. Returns how many. */
-static inline __attribute__((always_inline)) uint32_t
-run_first(struct rl_cache *c, const struct rl_cache_step step[], uint32_t n, uint32_t stride,
-          struct missed missed[], uint32_t *ret_missed)
+ * first one in any case. Returns how many. */
+static uint32_t run_first(struct rl_cache *c, const struct rl_cache_step step[], uint32_t n,
+                          struct missed missed[], uint32_t *ret_missed)
 {
-    const struct level level = c->level[0];
-    const struct bank bank = c->core[0].bank[0];
+    const struct level *level = &c->level[0];
     uint32_t n_missed = 0;
     uint32_t line = number_of(c, step[0].line);
     uint32_t i = 0;
     do {
-        uint32_t place = place_for(&level, line);
-        uint32_t *set = bank.entries + (size_t)place * stride;
-        uint32_t group = bank.group ? bank.group[place] : 0;
+        struct spot spot = spot_of(c, 0, 0, line);
         uint32_t dirty = step[i].kind != RL_CACHE_LOAD || step[i].store_flow ? DIRTY : 0;
-        if (group == RL_CACHE_OUT)
+        if (spot.group == RL_CACHE_OUT || set_touch(spot.set, level->stride, line, dirty))
             continue;
-        uint32_t at = set_find(set, stride, line);
-        if (at != NOT_FOUND) {
-            set_promote(set, stride, at, set[at] | dirty);
-            continue;
-        }
         struct missed *m = &missed[n_missed++];
         m->flow = step[i].flow;
         m->line = line;
-        m->gone = set_insert(set, level.ways, stride, line << 1 | dirty);
-        m->group = group;
+        m->gone = insert(level, spot.set, line << 1 | dirty);
+        m->group = spot.group;
         m->kind = (enum rl_cache_kind)step[i].kind;
         fetch_sets(c, m);
     } while (++i < n && step[i].kind != RL_CACHE_NT_STORE && number_known(c, step[i].line, &line));
@@ -137,93 +129,20 @@ run_first(struct rl_cache *c, const struct rl_cache_step step[], uint32_t n, uin
     return i;
 }
 
-/* The usual three levels of which the last is a victim level, without groups: what fetch_alone and
- * send_out do, with everything that stays the same kept at hand. Strides are the levels'. */
-static inline __attribute__((always_inline)) void run_missed(const struct rl_cache *c,
-                                                             const struct missed missed[],
-                                                             uint32_t n, uint32_t stride,
-                                                             uint32_t stride_last)
-{
-    const struct level middle = c->level[1];
-    const struct level last = c->level[2];
-    uint32_t *const middle_sets = c->core[0].bank[1].entries;
-    uint32_t *const last_sets = c->core[0].bank[2].entries;
-    for (uint32_t i = 0; i < n; i++) {
-        const struct missed *m = &missed[i];
-        struct rl_cache_flow *flow = m->flow;
-        count_fill(flow, m->kind);
-        uint32_t *set = middle_sets + (size_t)m->place[1] * stride;
-        uint32_t at = set_find(set, stride, m->line);
-        if (at != NOT_FOUND) {
-            set_promote(set, stride, at, set[at]);
-            send_out(c, 0, m->gone, m->group, flow);
-            continue;
-        }
-        count_fill(&flow[middle.first_flow], m->kind);
-        uint32_t *home = last_sets + (size_t)m->place[2] * stride_last;
-        uint32_t dirty = 0;
-        at = set_find(home, stride_last, m->line);
-        if (at != NOT_FOUND) {
-            dirty = home[at] & DIRTY;
-            set_drop(home, last.ways, stride_last, at);
-        } else {
-            count_fill(&flow[last.first_flow], m->kind);
-        }
-        uint32_t gone = set_insert(set, middle.ways, stride, m->line << 1 | dirty);
-        if (gone != EMPTY) {
-            if (gone & DIRTY)
-                flow[middle.first_flow].writebacks++;
-            else
-                flow[middle.first_flow].castouts++;
-            home = last_sets + (size_t)place_for(&last, gone >> 1) * stride_last;
-            at = set_find(home, stride_last, gone >> 1);
-            if (at != NOT_FOUND) {
-                set_promote(home, stride_last, at, home[at] | gone);
-            } else {
-                gone = set_insert(home, last.ways, stride_last, gone);
-                if (gone != EMPTY && gone & DIRTY)
-                    flow[last.first_flow].writebacks++;
-            }
-        }
-        if (m->gone & DIRTY)
-            send_out(c, 0, m->gone, m->group, flow);
-    }
-}
-
-static bool has_usual_levels(const struct rl_cache *c, uint32_t stride, uint32_t stride_last)
-{
-    const struct bank *bank = c->core[0].bank;
-    return c->n_levels == 3 && c->victim == 2 && c->level[1].stride == stride &&
-           c->level[2].stride == stride_last && !bank[0].group && !bank[1].group && !bank[2].group;
-}
-
 static uint32_t run_alone(struct rl_cache *c, const struct rl_cache_step step[], uint32_t n)
 {
-    enum { STRIDE_8 = 8, STRIDE_16 = 16 };
     struct missed missed[AHEAD];
     uint32_t n_missed;
-    uint32_t stride = c->level[0].stride;
     if (step[0].kind == RL_CACHE_NT_STORE) {
         store_past(c, 0, number_of(c, step[0].line), step[0].bytes, step[0].flow);
         return 1;
     }
     if (n > AHEAD)
         n = AHEAD;
-    if (stride == STRIDE_8)
-        n = run_first(c, step, n, STRIDE_8, missed, &n_missed);
-    else if (stride == STRIDE_16)
-        n = run_first(c, step, n, STRIDE_16, missed, &n_missed);
-    else
-        n = run_first(c, step, n, stride, missed, &n_missed);
+    if (has_usual_levels(c))
+        return run_usual(c, step, n);
+    n = run_first(c, step, n, missed, &n_missed);
     fetch_sets_of_victims(c, missed, n_missed);
-    if (has_usual_levels(c, STRIDE_8, STRIDE_16)) {
-        run_missed(c, missed, n_missed, STRIDE_8, STRIDE_16);
-        return n;
-    }
-    if (has_usual_levels(c, STRIDE_16, STRIDE_16)) {
-        run_missed(c, missed, n_missed, STRIDE_16, STRIDE_16);
-        return n;
-    }
     for (uint32_t i = 0; i < n_missed; i++) {
         const struct missed *m = &missed[i];
         count_fill(account(c, m->flow, 0, m->group), m->kind);
