@@ -23,8 +23,19 @@ struct rl_cache_flow *rl_account_make(struct rl_account_table *table, uint32_t s
         struct rl_cache_flow **grown = realloc(table->account, n * sizeof *grown);
         if (!grown)
             return NULL;
-        memset(grown + table->n, 0, (n - table->n) * sizeof *grown);
         table->account = grown;
+        struct rl_account_form *forms = realloc(table->form, n * sizeof *forms);
+        if (!forms)
+            return NULL;
+        table->form = forms;
+        struct rl_account_pattern **patterns = realloc(table->pattern, n * sizeof *patterns);
+        if (!patterns)
+            return NULL;
+        table->pattern = patterns;
+        memset(patterns + table->n, 0, (n - table->n) * sizeof *patterns);
+        memset(grown + table->n, 0, (n - table->n) * sizeof *grown);
+        for (uint32_t i = table->n; i < n; i++)
+            forms[i] = (struct rl_account_form){.last_start = -1};
         table->n = n;
     }
     if (!table->account[site])
@@ -32,12 +43,44 @@ struct rl_cache_flow *rl_account_make(struct rl_account_table *table, uint32_t s
     return table->account[site];
 }
 
+bool rl_account_learn(struct rl_account_table *table, uint32_t site, uint32_t store_site,
+                      const struct rle_trace_site *what, uint32_t n_flows)
+{
+    struct rl_cache_flow *store_flow = NULL;
+    if (store_site) {
+        store_flow = rl_account_need(table, store_site, n_flows);
+        if (!store_flow)
+            return false;
+    }
+    struct rl_cache_flow *flow = rl_account_need(table, site, n_flows);
+    if (!flow)
+        return false;
+    table->form[site] =
+        (struct rl_account_form){.flow = flow,
+                                 .store_flow = store_flow,
+                                 .offset = what->offset,
+                                 .last_start = (int8_t)(RL_CACHE_LINE_BYTES - what->size),
+                                 .kind = what->kind,
+                                 .bytes = (uint8_t)what->size};
+    return true;
+}
+
+void rl_account_table_clear(struct rl_account_table *table)
+{
+    for (uint32_t site = 0; site < table->n; site++) {
+        free(table->account[site]);
+        free(table->pattern[site]);
+    }
+    free(table->account);
+    free(table->form);
+    free(table->pattern);
+    *table = (struct rl_account_table){0};
+}
+
 static void free_region(struct rl_region_accounts *accounts)
 {
     for (uint32_t w = 0; accounts && w < RL_ACCOUNT_WORKERS; w++) {
-        for (uint32_t site = 0; site < accounts->by_worker[w].n; site++)
-            free(accounts->by_worker[w].account[site]);
-        free(accounts->by_worker[w].account);
+        rl_account_table_clear(&accounts->by_worker[w]);
     }
     free(accounts);
 }

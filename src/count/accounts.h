@@ -7,11 +7,34 @@
 #include "count/engine/trace_format.h"
 #include "decode/cache_model.h"
 
-enum { RL_ACCOUNT_WORKERS = 16 };
+#include <stdbool.h>
 
-/** By site; NULL where nothing was seen. */
+enum { RL_ACCOUNT_WORKERS = 16, RL_ACCOUNT_STEPS = 4 };
+
+/** What most records come to: one access within one line, or that and a store to the same bytes. */
+struct rl_account_form {
+    struct rl_cache_flow *flow;
+    struct rl_cache_flow *store_flow; /**< NULL: no store follows */
+    int64_t offset;                   /**< of the access from the record's address */
+    int8_t last_start; /**< where in its line it must begin at the latest to end there; -1: whatever
+                            records of this site come to, it is not this, or not known yet */
+    uint8_t kind;      /**< enum rl_cache_kind, but not non-temporal */
+    uint8_t bytes;
+};
+
+/** What another record comes to, if it begins at this place in its line: steps whose lines are
+ * reckoned from that of its address. */
+struct rl_account_pattern {
+    uint8_t start; /**< bytes into the line */
+    uint8_t n;
+    struct rl_cache_step step[RL_ACCOUNT_STEPS];
+};
+
+/** By site. */
 struct rl_account_table {
-    struct rl_cache_flow **account; /**< [n] */
+    struct rl_cache_flow **account;      /**< [n]; NULL where nothing was seen */
+    struct rl_account_form *form;        /**< [n] */
+    struct rl_account_pattern **pattern; /**< [n]; of the last record without a form, or NULL */
     uint32_t n;
 };
 
@@ -38,6 +61,14 @@ static inline struct rl_cache_flow *rl_account_need(struct rl_account_table *tab
     struct rl_cache_flow *account = site < table->n ? table->account[site] : NULL;
     return account ? account : rl_account_make(table, site, n_flows);
 }
+
+/** Enter the form of a site that has one, whose account there is. `store_site` is that of the store
+ * that follows, or 0. False without memory. */
+bool rl_account_learn(struct rl_account_table *table, uint32_t site, uint32_t store_site,
+                      const struct rle_trace_site *what, uint32_t n_flows);
+
+/** Frees what is in it; it is empty then. */
+void rl_account_table_clear(struct rl_account_table *table);
 
 /** Frees it and all accounts in it; NULL is fine. */
 void rl_accounts_free(struct rl_accounts *accounts);

@@ -1,12 +1,15 @@
 #include "count/records.h"
 
+#include <stdlib.h>
+
 enum {
     STEPS_AT_ONCE = 64,
     RECORDS_PER_LINE = RL_CACHE_LINE_BYTES / sizeof(struct rle_trace_record),
     PREFETCH_RECORDS = 64,
 };
 
-#define NO_LINE UINT64_MAX /* no address lies in it */
+#define NO_LINE    UINT64_MAX /* no address lies in it */
+#define LINES_MASK (UINT64_MAX / RL_CACHE_LINE_BYTES)
 
 /* Steps on their way to the model: step[1] to step[n]; what precedes the first is of no line. */
 struct batch {
@@ -18,7 +21,7 @@ struct batch {
     uint64_t apart; /* bits of a line's number in which lines that share a set agree */
     bool out_of_memory;
     uint32_t n;
-    struct rl_cache_step step[1 + STEPS_AT_ONCE];
+    struct rl_cache_step step[1 + 2 * STEPS_AT_ONCE];
     /* By those bits: twice the number of the line touched last, and 1 if it was stored to. */
     uint64_t recent[RLE_TRACE_CLASSES];
 };
@@ -44,7 +47,7 @@ static inline void begin_step(struct batch *b, uint32_t site, uint64_t line,
         return;
     b->step[++b->n] = (struct rl_cache_step){
         .line = line, .flow = flow, .kind = (uint8_t)kind, .bytes = (uint8_t)bytes};
-    if (b->n == STEPS_AT_ONCE)
+    if (b->n >= STEPS_AT_ONCE)
         pass_on(b);
 }
 
@@ -113,6 +116,167 @@ static inline bool add_record(struct batch *b, const struct rle_trace_site *site
     }
 }
 
+/* ---- everything is followed: what repeats the line touched last, the writer has left out ---- */
+
+/* Steps of one record on their way to the model, and into a pattern as long as they fit. */
+struct following {
+    struct batch *b;
+    uint64_t first_line;
+    bool fits;
+    struct rl_account_pattern pattern;
+};
+
+static void follow_step(struct following *f, uint32_t site, uint64_t line, enum rl_cache_kind kind,
+                        uint64_t bytes)
+{
+    struct rl_account_pattern *p = &f->pattern;
+    struct rl_cache_flow *flow = account_of(f->b, site);
+    if (flow && p->n < RL_ACCOUNT_STEPS)
+        p->step[p->n++] =
+            (struct rl_cache_step){line - f->first_line, flow, NULL, (uint8_t)kind, (uint8_t)bytes};
+    else
+        f->fits = false;
+    if (f->b->own >> line % RLE_TRACE_CLASSES & 1)
+        begin_step(f->b, site, line, kind, bytes);
+}
+
+/* Accesses of one record that follow each other within a line: the first, and the first store. */
+static void follow_lines(struct following *f, const struct rl_records *r,
+                         const struct rle_trace_record *record)
+{
+    uint64_t before = NO_LINE;
+    bool stored = false;
+    for (uint32_t i = record->site;; i++) {
+        const struct rle_trace_site *site = &r->sites[i];
+        enum rl_cache_kind kind = (enum rl_cache_kind)(site->kind & RLE_TRACE_NT_STORE);
+        uint64_t address = record->address + (uint64_t)(int64_t)site->offset;
+        uint64_t size = site->size;
+        if (site->flags & RLE_TRACE_COUNTED)
+            size *= record->count;
+        for (uint64_t bytes; size > 0; address += bytes, size -= bytes) {
+            uint64_t line = address / RL_CACHE_LINE_BYTES;
+            bytes = RL_CACHE_LINE_BYTES - address % RL_CACHE_LINE_BYTES;
+            bytes = bytes < size ? bytes : size;
+            bool repeats = line == before && (stored || kind == RL_CACHE_LOAD);
+            stored = kind != RL_CACHE_LOAD || (line == before && stored);
+            before = kind == RL_CACHE_NT_STORE ? NO_LINE : line;
+            if (!repeats || kind == RL_CACHE_NT_STORE)
+                follow_step(f, i, line, kind, bytes);
+        }
+        f->fits &= !(site->flags & RLE_TRACE_COUNTED);
+        if (!(site->flags & RLE_TRACE_MORE) || i + 1 >= r->n_sites)
+            break;
+    }
+}
+
+static void keep_pattern(struct batch *b, uint32_t site, const struct rl_account_pattern *pattern)
+{
+    struct rl_account_pattern **at = &b->table->pattern[site];
+    if (!*at)
+        *at = malloc(sizeof **at);
+    if (*at)
+        **at = *pattern;
+}
+
+/* Whether the record was like the site's last one. */
+static bool repeat_pattern(struct batch *b, const struct rle_trace_record *record)
+{
+    const struct rl_account_pattern *p =
+        record->site < b->table->n ? b->table->pattern[record->site] : NULL;
+    if (!p || p->start != record->address % RL_CACHE_LINE_BYTES)
+        return false;
+    uint64_t first_line = record->address / RL_CACHE_LINE_BYTES;
+    for (uint32_t k = 0; k < p->n; k++) {
+        uint64_t line = (first_line + p->step[k].line) & LINES_MASK;
+        if (!(b->own >> line % RLE_TRACE_CLASSES & 1))
+            continue;
+        b->step[++b->n] = p->step[k];
+        b->step[b->n].line = line;
+        if (b->n >= STEPS_AT_ONCE)
+            pass_on(b);
+    }
+    return true;
+}
+
+/* Next time it goes faster, if this is a record of the usual form. */
+static void learn(struct batch *b, const struct rl_records *r, uint32_t i)
+{
+    const struct rle_trace_site *site = &r->sites[i];
+    const struct rle_trace_site *next = site + 1;
+    bool two = site->flags & RLE_TRACE_MORE;
+    if (site->flags & RLE_TRACE_COUNTED || site->kind == RLE_TRACE_NT_STORE || site->size < 1 ||
+        site->size > RL_CACHE_LINE_BYTES)
+        return;
+    if (two && (i + 1 >= r->n_sites || next->flags & (RLE_TRACE_MORE | RLE_TRACE_COUNTED) ||
+                next->kind != RLE_TRACE_STORE || site->kind != RLE_TRACE_LOAD ||
+                next->offset != site->offset || next->size != site->size))
+        return;
+    b->out_of_memory |= !rl_account_learn(b->table, i, two ? i + 1 : 0, site, b->n_flows);
+}
+
+static void follow_unusual(struct batch *b, const struct rl_records *r,
+                           const struct rle_trace_record *record, uint64_t *malformed)
+{
+    uint32_t i = record->site;
+    if (i == 0 || i >= r->n_sites) {
+        ++*malformed;
+        return;
+    }
+    if (repeat_pattern(b, record))
+        return;
+    struct following f = {.b = b,
+                          .first_line = record->address / RL_CACHE_LINE_BYTES,
+                          .fits = true,
+                          .pattern.start = (uint8_t)(record->address % RL_CACHE_LINE_BYTES)};
+    follow_lines(&f, r, record);
+    if (i < b->table->n && f.fits)
+        keep_pattern(b, i, &f.pattern);
+    if (i < b->table->n && b->table->form[i].last_start < 0)
+        learn(b, r, i);
+}
+
+/* Up to so many records, each a step at most but for unusual ones. */
+static void follow_some(struct batch *b, const struct rl_records *r,
+                        const struct rle_trace_record *record, uint64_t n, uint64_t *malformed)
+{
+    const struct rle_trace_record *end = record + n;
+    const struct rl_account_form *form = b->table->form;
+    uint32_t n_forms = b->table->n;
+    uint64_t own = b->own;
+    struct rl_cache_step *step = &b->step[1 + b->n];
+    for (; record < end; record++) {
+        if (record->site < n_forms) {
+            const struct rl_account_form *f = &form[record->site];
+            uint64_t address = record->address + (uint64_t)f->offset;
+            uint64_t line = address / RL_CACHE_LINE_BYTES;
+            if ((int)(address % RL_CACHE_LINE_BYTES) <= f->last_start) {
+                if (own >> line % RLE_TRACE_CLASSES & 1)
+                    *step++ =
+                        (struct rl_cache_step){line, f->flow, f->store_flow, f->kind, f->bytes};
+                continue;
+            }
+        }
+        b->n = (uint32_t)(step - &b->step[1]);
+        follow_unusual(b, r, record, malformed);
+        step = &b->step[1 + b->n];
+        form = b->table->form;
+        n_forms = b->table->n;
+    }
+    b->n = (uint32_t)(step - &b->step[1]);
+}
+
+static void follow_all(struct batch *b, const struct rl_records *r, uint64_t *malformed)
+{
+    for (uint64_t i = 0; i < r->n; i += STEPS_AT_ONCE) {
+        uint64_t n = r->n - i < STEPS_AT_ONCE ? r->n - i : STEPS_AT_ONCE;
+        for (uint64_t k = 0; k < STEPS_AT_ONCE; k += RECORDS_PER_LINE) /* as above */
+            __builtin_prefetch(&r->record[i + PREFETCH_RECORDS + k]);
+        follow_some(b, r, &r->record[i], n, malformed);
+        if (b->n >= STEPS_AT_ONCE)
+            pass_on(b);
+    }
+}
+
 bool rl_records_run(const struct rl_records *records, struct rl_cache *cache, uint32_t core,
                     struct rl_account_table *table, uint32_t n_flows, uint64_t *ret_watched,
                     uint64_t *ret_malformed)
@@ -129,6 +293,11 @@ bool rl_records_run(const struct rl_records *records, struct rl_cache *cache, ui
     batch.step[0] = (struct rl_cache_step){.line = NO_LINE};
     for (unsigned i = 0; i < RLE_TRACE_CLASSES; i++)
         batch.recent[i] = NO_LINE;
+    if (records->full) {
+        follow_all(&batch, records, ret_malformed);
+        pass_on(&batch);
+        return !batch.out_of_memory;
+    }
     uint64_t n_watched = 0;
     for (uint64_t i = 0; i < records->n; i++) {
         uint64_t line = records->record[i].address / RL_CACHE_LINE_BYTES;

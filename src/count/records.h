@@ -17,6 +17,8 @@ struct rl_records {
     uint32_t n_sites;
     const struct rle_trace_record *record; /**< [n] */
     uint64_t n;
+    bool full; /**< everything is followed; accesses that repeat the line touched last are not
+                    among the records, so none is looked for */
     uint64_t watched; /**< classes of lines, one bit each, whose records are to be counted */
     uint64_t own;     /**< and those that are to go through the model */
     uint32_t n_apart; /**< lines whose numbers differ modulo this share no set of any level; a power

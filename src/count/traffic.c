@@ -200,6 +200,7 @@ static void run_job(struct worker *w, const struct job *job)
                                        .n_sites = process->n_sites,
                                        .record = job->record,
                                        .n = job->n,
+                                       .full = w->traffic->sampling.full,
                                        .watched = w->traffic->watched,
                                        .own = w->own,
                                        .n_apart = w->traffic->sampling.classes};
