@@ -9,7 +9,7 @@
 enum {
     RECORD = sizeof(struct rle_trace_record),
     PLACE_SHIFT = 3, /* a place has eight bytes */
-    AHEAD = 1024,    /* bytes */
+    AHEAD = 4096,    /* bytes */
 };
 
 void rle_trace_place(struct rle_emit *e, unsigned reg, unsigned t)
