@@ -23,24 +23,34 @@ struct rl_cache_flow *rl_account_make(struct rl_account_table *table, uint32_t s
         struct rl_cache_flow **grown = realloc(table->account, n * sizeof *grown);
         if (!grown)
             return NULL;
-        table->account = grown;
-        struct rl_account_form *forms = realloc(table->form, n * sizeof *forms);
-        if (!forms)
-            return NULL;
-        table->form = forms;
-        struct rl_account_pattern **patterns = realloc(table->pattern, n * sizeof *patterns);
-        if (!patterns)
-            return NULL;
-        table->pattern = patterns;
-        memset(patterns + table->n, 0, (n - table->n) * sizeof *patterns);
         memset(grown + table->n, 0, (n - table->n) * sizeof *grown);
-        for (uint32_t i = table->n; i < n; i++)
-            forms[i] = (struct rl_account_form){.last_start = -1};
+        table->account = grown;
         table->n = n;
     }
     if (!table->account[site])
         table->account[site] = calloc(n_flows, sizeof *table->account[site]);
     return table->account[site];
+}
+
+bool rl_account_reserve_forms(struct rl_account_table *table)
+{
+    uint32_t n = table->n;
+    uint32_t before = table->n_forms;
+    if (n == before)
+        return true;
+    struct rl_account_form *forms = realloc(table->form, n * sizeof *forms);
+    if (!forms)
+        return false;
+    table->form = forms;
+    struct rl_account_pattern **patterns = realloc(table->pattern, n * sizeof *patterns);
+    if (!patterns)
+        return false;
+    table->pattern = patterns;
+    memset(patterns + before, 0, (n - before) * sizeof *patterns);
+    for (uint32_t i = before; i < n; i++)
+        forms[i] = (struct rl_account_form){.last_start = -1};
+    table->n_forms = n;
+    return true;
 }
 
 bool rl_account_learn(struct rl_account_table *table, uint32_t site, uint32_t store_site,
@@ -67,10 +77,10 @@ bool rl_account_learn(struct rl_account_table *table, uint32_t site, uint32_t st
 
 void rl_account_table_clear(struct rl_account_table *table)
 {
-    for (uint32_t site = 0; site < table->n; site++) {
+    for (uint32_t site = 0; site < table->n; site++)
         free(table->account[site]);
+    for (uint32_t site = 0; site < table->n_forms; site++)
         free(table->pattern[site]);
-    }
     free(table->account);
     free(table->form);
     free(table->pattern);

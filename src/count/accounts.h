@@ -32,10 +32,12 @@ struct rl_account_pattern {
 
 /** By site. */
 struct rl_account_table {
-    struct rl_cache_flow **account;      /**< [n]; NULL where nothing was seen */
-    struct rl_account_form *form;        /**< [n] */
-    struct rl_account_pattern **pattern; /**< [n]; of the last record without a form, or NULL */
+    struct rl_cache_flow **account; /**< [n]; NULL where nothing was seen */
+    struct rl_account_form *form;   /**< [n_forms] */
+    struct rl_account_pattern *
+        *pattern; /**< [n_forms]; of the last record without a form, or NULL */
     uint32_t n;
+    uint32_t n_forms; /**< at most n; 0 unless everything is followed */
 };
 
 struct rl_region_accounts {
@@ -62,8 +64,12 @@ static inline struct rl_cache_flow *rl_account_need(struct rl_account_table *tab
     return account ? account : rl_account_make(table, site, n_flows);
 }
 
-/** Enter the form of a site that has one, whose account there is. `store_site` is that of the store
- * that follows, or 0. False without memory. */
+/** Room for the forms and patterns of all sites that have room for an account. False without
+ * memory. */
+bool rl_account_reserve_forms(struct rl_account_table *table);
+
+/** Enter the form of a site that has one, for which there is room. `store_site` is that of the
+ * store that follows, or 0. False without memory. */
 bool rl_account_learn(struct rl_account_table *table, uint32_t site, uint32_t store_site,
                       const struct rle_trace_site *what, uint32_t n_flows);
 

@@ -182,7 +182,7 @@ static void keep_pattern(struct batch *b, uint32_t site, const struct rl_account
 static bool repeat_pattern(struct batch *b, const struct rle_trace_record *record)
 {
     const struct rl_account_pattern *p =
-        record->site < b->table->n ? b->table->pattern[record->site] : NULL;
+        record->site < b->table->n_forms ? b->table->pattern[record->site] : NULL;
     if (!p || p->start != record->address % RL_CACHE_LINE_BYTES)
         return false;
     uint64_t first_line = record->address / RL_CACHE_LINE_BYTES;
@@ -201,17 +201,20 @@ static bool repeat_pattern(struct batch *b, const struct rle_trace_record *recor
 /* Next time it goes faster, if this is a record of the usual form. */
 static void learn(struct batch *b, const struct rl_records *r, uint32_t i)
 {
-    const struct rle_trace_site *site = &r->sites[i];
-    const struct rle_trace_site *next = site + 1;
-    bool two = site->flags & RLE_TRACE_MORE;
-    if (site->flags & RLE_TRACE_COUNTED || site->kind == RLE_TRACE_NT_STORE || site->size < 1 ||
-        site->size > RL_CACHE_LINE_BYTES)
+    const struct rle_trace_site site = r->sites[i]; /* a copy: the program might change its own */
+    bool two = site.flags & RLE_TRACE_MORE;
+    if (site.flags & RLE_TRACE_COUNTED || site.kind >= RLE_TRACE_NT_STORE || site.size < 1 ||
+        site.size > RL_CACHE_LINE_BYTES)
         return;
-    if (two && (i + 1 >= r->n_sites || next->flags & (RLE_TRACE_MORE | RLE_TRACE_COUNTED) ||
-                next->kind != RLE_TRACE_STORE || site->kind != RLE_TRACE_LOAD ||
-                next->offset != site->offset || next->size != site->size))
-        return;
-    b->out_of_memory |= !rl_account_learn(b->table, i, two ? i + 1 : 0, site, b->n_flows);
+    if (two) {
+        if (i + 1 >= r->n_sites)
+            return;
+        const struct rle_trace_site next = r->sites[i + 1];
+        if (next.flags & (RLE_TRACE_MORE | RLE_TRACE_COUNTED) || next.kind != RLE_TRACE_STORE ||
+            site.kind != RLE_TRACE_LOAD || next.offset != site.offset || next.size != site.size)
+            return;
+    }
+    b->out_of_memory |= !rl_account_learn(b->table, i, two ? i + 1 : 0, &site, b->n_flows);
 }
 
 static void follow_unusual(struct batch *b, const struct rl_records *r,
@@ -229,9 +232,15 @@ static void follow_unusual(struct batch *b, const struct rl_records *r,
                           .fits = true,
                           .pattern.start = (uint8_t)(record->address % RL_CACHE_LINE_BYTES)};
     follow_lines(&f, r, record);
-    if (i < b->table->n && f.fits)
+    if (i >= b->table->n) /* it moved nothing */
+        return;
+    if (!rl_account_reserve_forms(b->table)) {
+        b->out_of_memory = true;
+        return;
+    }
+    if (f.fits)
         keep_pattern(b, i, &f.pattern);
-    if (i < b->table->n && b->table->form[i].last_start < 0)
+    if (b->table->form[i].last_start < 0)
         learn(b, r, i);
 }
 
@@ -241,7 +250,7 @@ static void follow_some(struct batch *b, const struct rl_records *r,
 {
     const struct rle_trace_record *end = record + n;
     const struct rl_account_form *form = b->table->form;
-    uint32_t n_forms = b->table->n;
+    uint32_t n_forms = b->table->n_forms;
     uint64_t own = b->own;
     struct rl_cache_step *step = &b->step[1 + b->n];
     for (; record < end; record++) {
@@ -260,7 +269,7 @@ static void follow_some(struct batch *b, const struct rl_records *r,
         follow_unusual(b, r, record, malformed);
         step = &b->step[1 + b->n];
         form = b->table->form;
-        n_forms = b->table->n;
+        n_forms = b->table->n_forms;
     }
     b->n = (uint32_t)(step - &b->step[1]);
 }
