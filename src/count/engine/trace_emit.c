@@ -159,8 +159,10 @@ static void emit_clusters_sampled(struct rle_emit *e, const struct rle_superbloc
 {
     uint16_t registers;
     unsigned end = clusters_at(i, &registers);
+    while (emission.next < end && !is_asked_here(&emission.plan.cluster[emission.next]))
+        emission.next++;
     if (end == emission.next)
-        return;
+        return; /* those that count down are asked on entering only */
     unsigned used = emission.counts_down ? 1 : 0;
     unsigned t = sb->n_resident > used
                      ? sb->resident[used]
