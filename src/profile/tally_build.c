@@ -176,7 +176,7 @@ static bool loop_start(const struct builder *b, const struct function *f, uint32
     if (rl_symbol_line(module, f->flow.loops[l].header, ret) && ret->line)
         return true;
     struct rl_source_line line, any = {0};
-    bool found = false;
+    bool found = !is_worth_a_look(b, f);
     for (size_t i = 0; i < f->flow.n_insns && !found; i++) {
         if (f->flow.insns[i].loop != l || !rl_symbol_line(module, f->flow.insns[i].offset, &line) ||
             !line.line)
