@@ -122,6 +122,7 @@ awk '
     { key = $1 " " $3 }
     $2 == 0 { truth[key] = $4; name[key] = $1; level[key] = $3; order[++m] = key; next }
     {
+        if (truth[key] <= 0) next
         i = ++n[key]
         d = $4 - truth[key]; if (d < 0) d = -d
         off[key, i] = 100 * d / truth[key]
@@ -151,7 +152,7 @@ awk '
 # judge WHAT EXPECTED FOUND PERCENT
 judge() {
     awk -v w="$1" -v e="$2" -v f="$3" -v p="$4" 'BEGIN {
-        off = 100 * (f - e) / e
+        off = e > 0 ? 100 * (f - e) / e : 0
         bad = e <= 0 || off > p || off < -p
         printf "%-42s %14.0f %14.0f %+8.3f %%%s\n", w, e, f, off, bad ? "  OVER " p " %" : ""
         exit bad
