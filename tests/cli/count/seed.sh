@@ -11,4 +11,4 @@ for seed in $(seq 1 40); do
         { print ($4 > 3 * truth ? "all" : $4 < truth / 3 ? "nothing" : "neither") }' full part)"
     case $seen in *all*nothing* | *nothing*all*) break ;; esac
 done
-for word in $seen; do echo "$word"; done | sort -u
+for word in $seen; do echo "$word"; done | grep -v neither | sort -u

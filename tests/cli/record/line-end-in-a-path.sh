@@ -5,6 +5,7 @@ mkdir 'a
 b'
 cp "$phases" 'a
 b/phases'
+roofline record -q --count none --sampling perf -o p.json -- sleep 0.01 || { echo "perf does not sample here"; exit 77; }
 for how in perf timer; do
     roofline record -q --sampling $how --functions --traffic none -o p.json -- 'a
 b/phases' 8 1 >/dev/null || test $? = 3
