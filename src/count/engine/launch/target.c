@@ -317,22 +317,38 @@ void target_let_go(const struct tracee *tracee)
     let_go(tracee->tid);
 }
 
-/* First those that stand: the others may need them to come to their stop, in which the kernel would
- * leave them, and have as long for that as one has. */
+/* Let it go if it stands, or is gone, by now. */
+static bool is_let_go(struct target *t, struct tracee *tracee)
+{
+    enum stop stop = STOPPED;
+    if (!tracee->stopped) {
+        stop = await_stop(t->pid, tracee->tid, 0, true);
+        tracee->stopped =
+            stop == STOPPED && ptrace(PTRACE_GETREGS, tracee->tid, NULL, &tracee->regs) == 0;
+    }
+    if (stop == DOES_NOT)
+        return false;
+    target_let_go(tracee);
+    return true;
+}
+
+/* Each as soon as it stands: others may need it to come to their stop, in which the kernel would
+ * leave them, and have as long for that as one has. Who was not waited for may stand as well. */
 void target_release(struct target *t)
 {
     uint64_t deadline_ns = monotonic_ns() + STOP_PATIENCE_NS;
-    for (size_t i = 0; i < t->n_threads; i++)
-        if (t->thread[i].stopped)
-            target_let_go(&t->thread[i]);
-    for (size_t i = 0; i < t->n_threads; i++) {
-        struct tracee *late = &t->thread[i];
-        if (late->stopped)
-            continue;
-        late->stopped = await_stop(t->pid, late->tid, deadline_ns, true) == STOPPED &&
-                        ptrace(PTRACE_GETREGS, late->tid, NULL, &late->regs) == 0;
-        target_let_go(late);
+    for (;;) {
+        size_t late = 0;
+        for (size_t i = 0; i < t->n_threads; i++)
+            if (!is_let_go(t, &t->thread[i]))
+                t->thread[late++] = t->thread[i];
+        t->n_threads = late;
+        if (late == 0 || monotonic_ns() >= deadline_ns)
+            break;
+        target_pause();
     }
+    for (size_t i = 0; i < t->n_threads; i++)
+        target_let_go(&t->thread[i]);
     t->n_threads = 0;
 }
 
