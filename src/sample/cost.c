@@ -16,8 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Fewer leave short runs without a verdict. */
-#define LEAST_HZ   251
 #define PROBE_HZ   4000
 #define PROBE_NS   20000000u
 #define GIVE_UP_NS 100000000u
@@ -160,10 +158,10 @@ double cost_of_timers(void)
     return cost_s;
 }
 
-unsigned cost_rate_hz(double cost_s, unsigned most_hz, unsigned usual_hz)
+unsigned cost_rate_hz(double cost_s, unsigned least_hz, unsigned most_hz, unsigned usual_hz)
 {
     if (cost_s <= 0)
         return usual_hz;
     double hz = COST_PART / cost_s;
-    return hz > most_hz ? most_hz : hz < LEAST_HZ ? LEAST_HZ : (unsigned)hz;
+    return hz > most_hz ? most_hz : hz < least_hz ? least_hz : (unsigned)hz;
 }

@@ -16,8 +16,8 @@ double cost_of_perf(void);
 /** The same of a sample by the preloaded object's timers. Takes SIGSTKFLT meanwhile. */
 double cost_of_timers(void);
 
-/** The most samples a second, from 251 to `most_hz`, that take COST_PART of the time and no more;
- * `usual_hz` where `cost_s` is 0, unknown. */
-unsigned cost_rate_hz(double cost_s, unsigned most_hz, unsigned usual_hz);
+/** The most samples a second, from `least_hz` to `most_hz`, that take COST_PART of the time and no
+ * more; `usual_hz` where `cost_s` is 0, unknown. */
+unsigned cost_rate_hz(double cost_s, unsigned least_hz, unsigned most_hz, unsigned usual_hz);
 
 #endif

@@ -42,7 +42,7 @@ enum rl_status rl_sample_probe(enum rl_sample_method method, const char *preload
 struct rl_sample_options {
     enum rl_sample_method method;
     /** Samples a second of CPU time. 0: what takes 2 % of the program's time at most by what a
-     * sample is measured to cost here: 251 to 3989 by perf, 251 to 997 by timers. */
+     * sample is measured to cost here: 251 to 3989 by perf, 499 to 997 by timers. */
     unsigned rate_hz;
     /** Path of librooflinesample.so: needed for `timer` and for regions marked with the interfaces
      * of other tools. NULL: do without. */
