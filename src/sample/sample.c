@@ -25,13 +25,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MOST_PERF_HZ 3989 /* few kernels need more */
-/* Fewer leave short runs without a verdict. A timer goes off while other threads have the core,
- * too, and is seen when its thread is back: the longer its interval, the more is then put down
- * wrongly. */
-#define LEAST_PERF_HZ  251
-#define LEAST_TIMER_HZ 499
-#define MAX_RATE_HZ    100000
+#define MOST_PERF_HZ  3989 /* few kernels need more */
+#define LEAST_PERF_HZ 251  /* fewer leave short runs without a verdict */
+#define MAX_RATE_HZ   100000
 /* Rings are read, and progress is told, this often. */
 #define ROUND_MS 200
 
@@ -131,9 +127,10 @@ static void choose_rate(struct run *run, enum rl_sample_method method)
     unsigned rate_hz = run->options->rate_hz;
     bool timers = method == RL_SAMPLE_TIMER;
     double cost_s = timers ? cost_of_timers() : method == RL_SAMPLE_PERF ? cost_of_perf() : 0;
+    /* A timer goes off while other threads have the core, too, and is seen when its thread is back:
+     * the longer its interval, the more is put down to where that stood. */
     if (!rate_hz)
-        rate_hz = timers ? cost_rate_hz(cost_s, LEAST_TIMER_HZ, RL_SAMPLE_USUAL_TIMER_HZ,
-                                        RL_SAMPLE_USUAL_TIMER_HZ)
+        rate_hz = timers ? RL_SAMPLE_USUAL_TIMER_HZ
                          : cost_rate_hz(cost_s, LEAST_PERF_HZ, MOST_PERF_HZ, RL_SAMPLE_USUAL_HZ);
     run->samples.method = method;
     run->samples.rate_hz = rate_hz;

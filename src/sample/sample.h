@@ -41,8 +41,8 @@ enum rl_status rl_sample_probe(enum rl_sample_method method, const char *preload
 
 struct rl_sample_options {
     enum rl_sample_method method;
-    /** Samples a second of CPU time. 0: what takes 2 % of the program's time at most by what a
-     * sample is measured to cost here: 251 to 3989 by perf, 499 to 997 by timers. */
+    /** Samples a second of CPU time. 0: for timer 997; for perf what takes 2 % of the program's
+     * time at most by what a sample is measured to cost here, 251 to 3989. */
     unsigned rate_hz;
     /** Path of librooflinesample.so: needed for `timer` and for regions marked with the interfaces
      * of other tools. NULL: do without. */
