@@ -16,6 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Few kernels need more; fewer leave short runs without a verdict. */
+#define MOST_HZ    3989
+#define LEAST_HZ   251
 #define PROBE_HZ   4000
 #define PROBE_NS   20000000u
 #define GIVE_UP_NS 100000000u
@@ -158,10 +161,10 @@ double cost_of_timers(void)
     return cost_s;
 }
 
-unsigned cost_rate_hz(double cost_s, unsigned least_hz, unsigned most_hz, unsigned usual_hz)
+unsigned cost_rate_hz(double cost_s)
 {
     if (cost_s <= 0)
-        return usual_hz;
+        return RL_SAMPLE_USUAL_HZ;
     double hz = COST_PART / cost_s;
-    return hz > most_hz ? most_hz : hz < least_hz ? least_hz : (unsigned)hz;
+    return hz > MOST_HZ ? MOST_HZ : hz < LEAST_HZ ? LEAST_HZ : (unsigned)hz;
 }

@@ -16,8 +16,8 @@ double cost_of_perf(void);
 /** The same of a sample by the preloaded object's timers. Takes SIGSTKFLT meanwhile. */
 double cost_of_timers(void);
 
-/** The most samples a second, from `least_hz` to `most_hz`, that take COST_PART of the time and no
- * more; `usual_hz` where `cost_s` is 0, unknown. */
-unsigned cost_rate_hz(double cost_s, unsigned least_hz, unsigned most_hz, unsigned usual_hz);
+/** The most samples a second by perf_event, from 251 to 3989, that take COST_PART of the time and
+ * no more; 1999 where `cost_s` is 0, unknown. */
+unsigned cost_rate_hz(double cost_s);
 
 #endif

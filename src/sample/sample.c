@@ -25,9 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MOST_PERF_HZ  3989 /* few kernels need more */
-#define LEAST_PERF_HZ 251  /* fewer leave short runs without a verdict */
-#define MAX_RATE_HZ   100000
+#define MAX_RATE_HZ 100000
 /* Rings are read, and progress is told, this often. */
 #define ROUND_MS 200
 
@@ -130,8 +128,7 @@ static void choose_rate(struct run *run, enum rl_sample_method method)
     /* A timer goes off while other threads have the core, too, and is seen when its thread is back:
      * the longer its interval, the more is put down to where that stood. */
     if (!rate_hz)
-        rate_hz = timers ? RL_SAMPLE_USUAL_TIMER_HZ
-                         : cost_rate_hz(cost_s, LEAST_PERF_HZ, MOST_PERF_HZ, RL_SAMPLE_USUAL_HZ);
+        rate_hz = timers ? RL_SAMPLE_USUAL_TIMER_HZ : cost_rate_hz(cost_s);
     run->samples.method = method;
     run->samples.rate_hz = rate_hz;
     run->samples.rate_was_asked = run->options->rate_hz != 0;
