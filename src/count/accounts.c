@@ -89,9 +89,8 @@ void rl_account_table_clear(struct rl_account_table *table)
 
 static void free_region(struct rl_region_accounts *accounts)
 {
-    for (uint32_t w = 0; accounts && w < RL_ACCOUNT_WORKERS; w++) {
+    for (uint32_t w = 0; accounts && w < RL_ACCOUNT_WORKERS; w++)
         rl_account_table_clear(&accounts->by_worker[w]);
-    }
     free(accounts);
 }
 

@@ -32,10 +32,9 @@ struct rl_account_pattern {
 
 /** By site. */
 struct rl_account_table {
-    struct rl_cache_flow **account; /**< [n]; NULL where nothing was seen */
-    struct rl_account_form *form;   /**< [n_forms] */
-    struct rl_account_pattern *
-        *pattern; /**< [n_forms]; of the last record without a form, or NULL */
+    struct rl_cache_flow **account;      /**< [n]; NULL where nothing was seen */
+    struct rl_account_form *form;        /**< [n_forms] */
+    struct rl_account_pattern **pattern; /**< [n_forms]; of the last unusual record, or NULL */
     uint32_t n;
     uint32_t n_forms; /**< at most n; 0 unless everything is followed */
 };
