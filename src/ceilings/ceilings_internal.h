@@ -140,9 +140,8 @@ unsigned rl_sweep_ends(const double *set_bytes, const double *rate, unsigned n, 
  */
 unsigned rl_sweep_known_ends(const double known[2], double *end, unsigned n);
 /** Give levels their measured sizes; where they disagree with the reported ones they replace them.
- * @param only_last  inner caches keep the sizes reported: the loads could not tell them apart. */
-void rl_sweep_apply(struct rl_level *level, size_t n_levels, const double *end, unsigned n,
-                    bool only_last);
+ */
+void rl_sweep_apply(struct rl_level *level, size_t n_levels, const double *end, unsigned n);
 /* latency.c */
 enum rl_status rl_measure_latency(struct rl_session *s, double budget_s, struct rl_error *err);
 /* special.c */

@@ -11,7 +11,6 @@ enum { POINTS_PER_OCTAVE = 4, MOST_POINTS = 96, LEAST_PLATEAU = 3, MOST_PLATEAUS
 static const double least_set_bytes = 8192;
 static const double plateau_tolerance = 0.15; /* of its rate */
 static const double least_step = 1.5;         /* from one level's size to the next */
-static const double well_beyond = 4;          /* of a level's size */
 static const double disagreement = 0.7;       /* octaves between measured and reported size */
 
 struct plateau {
@@ -114,8 +113,7 @@ static int nearest(const double *end, unsigned n, double after, double reported)
     return best;
 }
 
-void rl_sweep_apply(struct rl_level *level, size_t n_levels, const double *end, unsigned n,
-                    bool only_last)
+void rl_sweep_apply(struct rl_level *level, size_t n_levels, const double *end, unsigned n)
 {
     double after = 0;
     size_t caches = 0;
@@ -125,10 +123,6 @@ void rl_sweep_apply(struct rl_level *level, size_t n_levels, const double *end, 
         double reported = (double)level[i].reported_size_bytes;
         int k = nearest(end, n, after, reported);
         bool last = i + 1 == caches;
-        if (only_last && !last) {
-            after = well_beyond * reported; /* nearer than that it may be this level's */
-            continue;
-        }
         if (k < 0 || (!last && octaves(end[k], reported) > 2))
             continue;
         /* an end that fits the next level better is that level's */
@@ -170,17 +164,6 @@ static unsigned load_kernels(const struct rl_cpu *cpu, const struct rl_memory_ke
             ret_kernel[found++] = &kernel[i];
     }
     return found;
-}
-
-/* Loads of a word at a time ask so little that an inner cache is as fast as the one before it. */
-static bool tells_inner_levels(const struct rl_cpu *cpu)
-{
-    const struct rl_memory_kernel *kernel[MOST_KERNELS];
-    unsigned n = load_kernels(cpu, kernel);
-    for (unsigned i = 0; i < n; i++)
-        if (kernel[i]->bits)
-            return true;
-    return false;
 }
 
 /* Sets from small to large, whole granules of every kernel. */
@@ -363,6 +346,6 @@ enum rl_status rl_sweep_levels(struct rl_session *s, double budget_s, struct rl_
     struct rl_topology *topology = &s->machine->topology;
     if (topology->n_levels < 2)
         return invent_levels(s, end, ends, err);
-    rl_sweep_apply(topology->levels, topology->n_levels, end, ends, !tells_inner_levels(&s->cpu));
+    rl_sweep_apply(topology->levels, topology->n_levels, end, ends);
     return RL_OK;
 }

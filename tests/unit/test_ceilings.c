@@ -168,7 +168,7 @@ static void a_level_that_lies_about_its_size_is_corrected(void **state)
     struct rl_level levels[] = {level("L1", 48 << 10), level("L2", 1 << 20),
                                 level("L3", 256u << 20), level("DRAM", 1u << 30)};
     const double end[] = {45056, 900000, 30e6};
-    rl_sweep_apply(levels, 4, end, 3, false);
+    rl_sweep_apply(levels, 4, end, 3);
     assert_int_equal(levels[0].size_bytes, 48 << 10);
     assert_int_equal(levels[0].measured_size_bytes, 45056);
     assert_int_equal(levels[0].source, RL_SOURCE_SPECIFIED);
@@ -184,28 +184,10 @@ static void an_end_nobody_saw_leaves_the_level_as_reported(void **state)
     struct rl_level levels[] = {level("L1", 48 << 10), level("L2", 1 << 20),
                                 level("L3", 32u << 20)};
     const double end[] = {45056, 30e6};
-    rl_sweep_apply(levels, 3, end, 2, false);
+    rl_sweep_apply(levels, 3, end, 2);
     assert_int_equal(levels[1].size_bytes, 1 << 20);
     assert_int_equal(levels[1].measured_size_bytes, 0);
     assert_int_equal(levels[2].measured_size_bytes, 30000000);
-}
-
-/* 104 KiB and 2 MiB is where loads of a word at a time slow down on a core with 32 KiB and 1 MiB.
- */
-static void loads_of_a_word_correct_the_last_cache_only(void **state)
-{
-    (void)state;
-    struct rl_level levels[] = {level("L1", 32 << 10), level("L2", 1 << 20),
-                                level("L3", 256u << 20), level("DRAM", 1u << 30)};
-    const double end[] = {106496, 2 << 20, 30e6};
-    rl_sweep_apply(levels, 4, end, 3, true);
-    assert_int_equal(levels[0].size_bytes, 32 << 10);
-    assert_int_equal(levels[1].size_bytes, 1 << 20);
-    assert_int_equal(levels[1].measured_size_bytes, 0);
-    assert_int_equal(levels[2].size_bytes, 30000000);
-    levels[2] = level("L3", 32u << 20);
-    rl_sweep_apply(levels, 4, (double[]){106496, 3.4 * (1 << 20)}, 2, true);
-    assert_int_equal(levels[2].size_bytes, 32 << 20);
 }
 
 /* As found on a core with an L2 of 1 MiB before a cache that is hardly slower. */
@@ -536,7 +518,6 @@ int main(void)
         cmocka_unit_test(dram_is_measured_alone),
         cmocka_unit_test(a_disturbed_trial_decides_nothing),
         cmocka_unit_test(a_disturbed_trial_drops_no_access_to_a_private_cache),
-        cmocka_unit_test(loads_of_a_word_correct_the_last_cache_only),
         cmocka_unit_test(what_the_catalogue_knows_of_a_core_stands_for_ends_nobody_reports),
         cmocka_unit_test(an_end_nobody_saw_leaves_the_level_as_reported),
         cmocka_unit_test(working_sets_lie_inside_their_level_and_outside_the_one_before),
