@@ -28,7 +28,7 @@
 
 /** To be raised with every change of this file that the other end must know of: of a structure, or
  * of who writes what. An engine refuses a reader of another version. */
-#define RLE_TRACE_MAGIC 0x35454341525452ull /* "RTRACE5" */
+#define RLE_TRACE_MAGIC 0x36454341525452ull /* "RTRACE6" */
 #define RLE_TRACE_PAGE  4096u
 
 /** Most processes at a time, sites in one, and threads at a time. */
@@ -196,7 +196,7 @@ struct rle_trace_slot {
     /* How far it is from a byte to behind the end of the next wanted line, the byte's own included:
      * less than 0, and no farther than RLE_TRACE_CLASSES lines, where all is the same again. By the
      * number of its line modulo RLE_TRACE_CLASSES, for the line's first byte … */
-    int16_t until[RLE_TRACE_CLASSES + 1];
+    int16_t until[RLE_TRACE_CLASSES];
     /* … and for address a: (int32_t)(a - RLE_TRACE_LINE * (centre + 1)) | beyond. This says -1 of
      * all where more is wanted than the centre, and lines at the same distance from each other. */
     int32_t beyond;
@@ -490,10 +490,10 @@ static inline void rle_trace_set_distances(struct rle_trace_slot *slot, uint64_t
                                            uint32_t centre)
 {
     unsigned lines = 0;
-    for (unsigned i = 2 * RLE_TRACE_CLASSES + 1; i-- > 0;) {
+    for (unsigned i = 2 * RLE_TRACE_CLASSES; i-- > 0;) {
         bool known = classes >> i % RLE_TRACE_CLASSES & 1;
         lines = known ? 1 : lines < RLE_TRACE_CLASSES ? lines + 1 : lines;
-        if (i <= RLE_TRACE_CLASSES)
+        if (i < RLE_TRACE_CLASSES)
             __atomic_store_n(&slot->until[i], (int16_t) - (int)(lines * RLE_TRACE_LINE),
                              __ATOMIC_RELAXED);
     }
