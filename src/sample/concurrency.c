@@ -20,6 +20,7 @@ struct concurrency {
     struct rl_samples *samples;
     bool *is_waiting; /**< [n_module] of an OpenMP runtime: there threads wait, spinning */
     bool *is_apart;  /**< [n_thread] works in regions of its own, beside those of the main thread */
+    bool *is_worker; /**< [n_thread] was ever seen at work */
     struct sum *sum; /**< [n_region_wall] */
 };
 
@@ -90,15 +91,37 @@ static void add_span(struct concurrency *c, const struct rl_sample_region_span *
     }
 }
 
+static void find_workers(struct concurrency *c)
+{
+    const struct rl_samples *s = c->samples;
+    for (size_t i = 0; i < s->n_point; i++) {
+        const struct rl_sample_bucket *bucket = &s->bucket[s->point[i].bucket];
+        if (!c->is_waiting[bucket->module] && !c->is_apart[bucket->thread])
+            c->is_worker[bucket->thread] = true;
+    }
+}
+
+static double workers_of(const struct concurrency *c, uint32_t process)
+{
+    const struct rl_samples *s = c->samples;
+    unsigned n = 0;
+    for (size_t i = 0; i < s->n_thread; i++)
+        n += s->thread[i].process == process && c->is_worker[i];
+    return n > 1 ? n : 1;
+}
+
 /* CPU time over wall time is right however short the region is, but leaves out threads that wait or
  * are in the kernel; what is seen at the same time leaves out none that work, but of a region
- * shorter than the sampling period little is seen at the same time. */
-static double threads_of(const struct rl_samples *s, const struct sum *sum)
+ * shorter than the sampling period little is seen at the same time. One sample in a region much
+ * shorter than its period would stand for many threads: there are no more than the process has. */
+static double threads_of(const struct concurrency *c, size_t wall)
 {
+    const struct rl_samples *s = c->samples;
+    const struct sum *sum = &c->sum[wall];
     double over_wall =
         sum->inside_ticks > 0 ? sum->work_ticks / s->point_fraction / sum->inside_ticks : 0;
     double at_once = sum->any_ticks > 0 ? sum->work_ticks / sum->any_ticks : 0;
-    return fmax(over_wall, at_once);
+    return fmin(fmax(over_wall, at_once), workers_of(c, s->region_wall[wall].process));
 }
 
 static int by_begin(const void *a, const void *b)
@@ -114,11 +137,12 @@ static void sum_spans(struct concurrency *c)
         c->is_waiting[i] = is_openmp_runtime(&s->module[i]);
     for (size_t i = 0; i < s->n_thread; i++)
         c->is_apart[i] = is_apart(s, &s->thread[i]);
+    find_workers(c);
     qsort(s->region_span, s->n_region_span, sizeof *s->region_span, by_begin);
     for (size_t i = 0; i < s->n_region_span; i++)
         add_span(c, &s->region_span[i]);
     for (size_t i = 0; i < s->n_region_wall; i++) {
-        s->region_wall[i].threads = threads_of(s, &c->sum[i]);
+        s->region_wall[i].threads = threads_of(c, i);
         s->region_wall[i].n_samples = c->sum[i].n_samples;
     }
 }
@@ -131,13 +155,15 @@ enum rl_status concurrency_of_regions(struct rl_samples *samples, struct rl_erro
         .samples = samples,
         .is_waiting = calloc(samples->n_module + 1, sizeof *c.is_waiting),
         .is_apart = calloc(samples->n_thread + 1, sizeof *c.is_apart),
+        .is_worker = calloc(samples->n_thread + 1, sizeof *c.is_worker),
         .sum = calloc(samples->n_region_wall + 1, sizeof *c.sum),
     };
-    bool has_memory = c.is_waiting && c.is_apart && c.sum;
+    bool has_memory = c.is_waiting && c.is_apart && c.is_worker && c.sum;
     if (has_memory)
         sum_spans(&c);
     free(c.is_waiting);
     free(c.is_apart);
+    free(c.is_worker);
     free(c.sum);
     return has_memory ? RL_OK : rl_fail(err, RL_ENOMEM, "out of memory for regions");
 }

@@ -133,7 +133,17 @@ static void a_forked_child_has_its_own(void **state)
 static void markers_of_other_tools_are_timed_and_passed_on(void **state)
 {
     (void)state;
-    static const char *const names[] = {"likwid", "papi", "caliper", "nvtx2", "itt", "nvtx3"};
+    static const char *const names[] = {"likwid",
+                                        "papi",
+                                        "caliper",
+                                        "nvtx2",
+                                        "itt",
+                                        "nvtx3",
+                                        "nvtx3 wide \u03b1\u20ac\U0001F600",
+                                        "nvtx3 domain",
+                                        "nvtx3 domain wide",
+                                        "nvtx3 registered",
+                                        "nvtx3 second"};
     struct rl_samples s = run(PROGRAMS "markers", PRELOAD);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct sum sum = sum_of(&s, names[i]);
@@ -141,6 +151,7 @@ static void markers_of_other_tools_are_timed_and_passed_on(void **state)
             fail_msg("%s: %u calls, %g s", names[i], (unsigned)sum.calls, sum.time_s);
     }
     assert_int_equal(sum_of(&s, "inner").calls, 1);
+    assert_true(sum_of(&s, "nvtx3 first").time_s < sum_of(&s, "nvtx3 second").time_s);
     rl_samples_release(&s);
 }
 

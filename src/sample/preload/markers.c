@@ -1,209 +1,93 @@
 /* Regions of programs that were marked for other tools, timed without a change to them.
  *
- * Two families. Interfaces that a program calls by symbol (LIKWID, PAPI high-level, Caliper, NVTX
- * 2) are stood in front of: the call is noted and goes on to the real library where there is one.
- * Interfaces that load a tool by an environment variable (Intel ITT, NVTX 3) find it here. */
+ * Here stand interfaces that a program calls by symbol (LIKWID, PAPI high-level, Caliper, NVTX 2):
+ * the call is noted and goes on to the real library where there is one. What the real library does
+ * is kept out of the region: it is called before one begins and after one has ended. */
+#include "sample/preload/markers.h"
 #include "region/region.h"
 
 #include <dlfcn.h>
 #include <roofline/region.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* The real function behind this one, if the program has its library loaded. */
-#define NEXT(type, name) ((type)next_of(#name))
+static char absent;
 
-static void *next_of(const char *name)
+/* The real function behind this one, if the program has its library loaded. Looked for once. */
+static void *next_of(void **known, const char *name)
 {
-    return dlsym(RTLD_NEXT, name);
+    void *next = __atomic_load_n(known, __ATOMIC_RELAXED);
+    if (!next) {
+        next = dlsym(RTLD_NEXT, name);
+        next = next ? next : &absent;
+        __atomic_store_n(known, next, __ATOMIC_RELAXED);
+    }
+    return next == &absent ? NULL : next;
 }
 
-/* One call by name that begins or ends a region and returns what the real one returns, else 0. */
-#define MARKER(symbol, action)                                                                     \
+/* A call by name that begins or ends a region and returns what the real one returns, else 0. */
+#define MARKER_BEGIN(symbol)                                                                       \
     EXPORT int symbol(const char *name);                                                           \
     EXPORT int symbol(const char *name)                                                            \
     {                                                                                              \
-        int (*next)(const char *) = NEXT(int (*)(const char *), symbol);                           \
-        action(name);                                                                              \
+        static void *known;                                                                        \
+        int (*next)(const char *) = (int (*)(const char *))next_of(&known, #symbol);               \
+        int result = next ? next(name) : 0;                                                        \
+        roofline_region_begin(name);                                                               \
+        return result;                                                                             \
+    }
+
+#define MARKER_END(symbol)                                                                         \
+    EXPORT int symbol(const char *name);                                                           \
+    EXPORT int symbol(const char *name)                                                            \
+    {                                                                                              \
+        static void *known;                                                                        \
+        roofline_region_end(name);                                                                 \
+        int (*next)(const char *) = (int (*)(const char *))next_of(&known, #symbol);               \
         return next ? next(name) : 0;                                                              \
     }
 
 /* LIKWID marker API, PAPI high-level API, Caliper C API. */
-MARKER(likwid_markerStartRegion, roofline_region_begin)
-MARKER(likwid_markerStopRegion, roofline_region_end)
-MARKER(PAPI_hl_region_begin, roofline_region_begin)
-MARKER(PAPI_hl_region_end, roofline_region_end)
-MARKER(cali_begin_region, roofline_region_begin)
-MARKER(cali_end_region, roofline_region_end)
-MARKER(cali_begin_phase, roofline_region_begin)
-MARKER(cali_end_phase, roofline_region_end)
-MARKER(cali_begin_comm_region, roofline_region_begin)
-MARKER(cali_end_comm_region, roofline_region_end)
+MARKER_BEGIN(likwid_markerStartRegion)
+MARKER_END(likwid_markerStopRegion)
+MARKER_BEGIN(PAPI_hl_region_begin)
+MARKER_END(PAPI_hl_region_end)
+MARKER_BEGIN(cali_begin_region)
+MARKER_END(cali_end_region)
+MARKER_BEGIN(cali_begin_phase)
+MARKER_END(cali_end_phase)
+MARKER_BEGIN(cali_begin_comm_region)
+MARKER_END(cali_end_comm_region)
 
 /* NVTX 2: the library libnvToolsExt. Pushes and pops pair up within a thread. */
-
-struct nvtx_attributes {
-    uint16_t version, size;
-    uint32_t category;
-    int32_t color_type;
-    uint32_t color;
-    int32_t payload_type;
-    int32_t reserved;
-    uint64_t payload;
-    int32_t message_type; /**< 1: bytes */
-    union {
-        const char *ascii;
-        const void *other;
-    } message;
-};
-
-#define NVTX_MESSAGE_ASCII 1
-
-static int push(const char *name)
-{
-    roofline_region_begin(name ? name : "(unnamed)");
-    return 0;
-}
-
-static int push_ex(const struct nvtx_attributes *a)
-{
-    return push(a && a->message_type == NVTX_MESSAGE_ASCII ? a->message.ascii : NULL);
-}
-
-static int pop(void)
-{
-    region_end_innermost();
-    return 0;
-}
 
 EXPORT int nvtxRangePushA(const char *name);
 EXPORT int nvtxRangePushA(const char *name)
 {
-    int (*next)(const char *) = NEXT(int (*)(const char *), nvtxRangePushA);
-    push(name);
-    return next ? next(name) : 0;
+    static void *known;
+    int (*next)(const char *) = (int (*)(const char *))next_of(&known, "nvtxRangePushA");
+    int result = next ? next(name) : 0;
+    marker_push(name);
+    return result;
 }
 
 EXPORT int nvtxRangePushEx(const struct nvtx_attributes *a);
 EXPORT int nvtxRangePushEx(const struct nvtx_attributes *a)
 {
+    static void *known;
     int (*next)(const struct nvtx_attributes *) =
-        NEXT(int (*)(const struct nvtx_attributes *), nvtxRangePushEx);
-    push_ex(a);
-    return next ? next(a) : 0;
+        (int (*)(const struct nvtx_attributes *))next_of(&known, "nvtxRangePushEx");
+    int result = next ? next(a) : 0;
+    marker_push(a && a->message_type == NVTX_MESSAGE_ASCII ? a->message.ascii : NULL);
+    return result;
 }
 
 EXPORT int nvtxRangePop(void);
 EXPORT int nvtxRangePop(void)
 {
-    int (*next)(void) = NEXT(int (*)(void), nvtxRangePop);
-    pop();
+    static void *known;
+    region_end_innermost();
+    int (*next)(void) = (int (*)(void))next_of(&known, "nvtxRangePop");
     return next ? next() : 0;
-}
-
-/* NVTX 3 is all in its headers, which load the library that NVTX_INJECTION64_PATH names and let it
- * fill tables of function pointers. */
-
-enum { NVTX_TABLE_CALLBACKS = 1, NVTX_MODULE_CORE = 1, NVTX_MODULE_CORE2 = 5 };
-enum { NVTX_PUSH_EX = 8, NVTX_PUSH_A = 9, NVTX_POP = 11 };
-
-typedef void (*function)(void);
-
-struct nvtx_callbacks {
-    size_t size;
-    int (*table)(int module, function ***ret_table, unsigned *ret_size);
-};
-
-EXPORT int InitializeInjectionNvtx2(const void *(*get_table)(uint32_t id));
-EXPORT int InitializeInjectionNvtx2(const void *(*get_table)(uint32_t id))
-{
-    const struct nvtx_callbacks *callbacks = get_table(NVTX_TABLE_CALLBACKS);
-    function **table = NULL;
-    unsigned n = 0;
-    if (!callbacks || !callbacks->table || !callbacks->table(NVTX_MODULE_CORE, &table, &n) ||
-        n <= NVTX_POP)
-        return 0;
-    *table[NVTX_PUSH_A] = (function)push;
-    *table[NVTX_PUSH_EX] = (function)push_ex;
-    *table[NVTX_POP] = (function)pop;
-    return 1;
-}
-
-/* Intel ITT: a small static part in the program loads the library that INTEL_LIBITTNOTIFY64 names
- * and binds what it finds there. Domains and names are structures that both sides read. */
-
-struct itt_id {
-    unsigned long long word[3];
-};
-
-struct itt_name {
-    const char *ascii;
-    const void *wide;
-    int extra1;
-    void *extra2;
-    struct itt_name *next;
-};
-
-struct itt_domain {
-    volatile int flags; /**< non-zero: enabled */
-    const char *ascii;
-    const void *wide;
-    int extra1;
-    void *extra2;
-    struct itt_domain *next;
-};
-
-EXPORT struct itt_domain *__itt_domain_create(const char *name);
-EXPORT struct itt_domain *__itt_domain_create(const char *name)
-{
-    struct itt_domain *domain = calloc(1, sizeof *domain);
-    if (domain) {
-        domain->flags = 1;
-        domain->ascii = strdup(name ? name : "");
-    }
-    return domain;
-}
-
-EXPORT struct itt_name *__itt_string_handle_create(const char *name);
-EXPORT struct itt_name *__itt_string_handle_create(const char *name)
-{
-    struct itt_name *handle = calloc(1, sizeof *handle);
-    if (handle)
-        handle->ascii = strdup(name ? name : "");
-    return handle;
-}
-
-EXPORT void __itt_task_begin(const struct itt_domain *domain, struct itt_id task,
-                             struct itt_id parent, const struct itt_name *name);
-EXPORT void __itt_task_begin(const struct itt_domain *domain, struct itt_id task,
-                             struct itt_id parent, const struct itt_name *name)
-{
-    (void)domain, (void)task, (void)parent;
-    push(name ? name->ascii : NULL);
-}
-
-EXPORT void __itt_task_end(const struct itt_domain *domain);
-EXPORT void __itt_task_end(const struct itt_domain *domain)
-{
-    (void)domain;
-    pop();
-}
-
-/* What lies between a resume and the next pause is one region. */
-static const char collected[] = "(collected)";
-
-EXPORT void __itt_resume(void);
-EXPORT void __itt_resume(void)
-{
-    roofline_region_begin(collected);
-}
-
-EXPORT void __itt_pause(void);
-EXPORT void __itt_pause(void)
-{
-    roofline_region_end(collected);
 }
