@@ -139,6 +139,9 @@ struct rl_profile {
  * timed: its time is then at most what is given. */
 #define RL_UNDISTURBED_TIME "undisturbed time"
 
+/** The parameter of a kernel that says which of several profiles shown together it is of. */
+#define RL_PARAMETER_PROFILE "profile"
+
 void rl_profile_release(struct rl_profile *profile);
 void rl_kernel_release(struct rl_kernel *kernel);
 
@@ -166,6 +169,8 @@ enum rl_status rl_kernel_traffic(struct rl_kernel *kernel, const char *level,
                                  struct rl_traffic **ret_traffic, struct rl_error *err);
 enum rl_status rl_kernel_set_parameter(struct rl_kernel *kernel, const char *key, const char *value,
                                        struct rl_error *err);
+/** Borrowed; NULL where it has none of that name. */
+const char *rl_kernel_parameter(const struct rl_kernel *kernel, const char *key);
 const struct rl_traffic *rl_kernel_find_traffic(const struct rl_kernel *kernel, const char *level);
 
 /** FLOP of the kernel: the sum over ops x weight, or the bare total; unknown if neither is there.

@@ -1,6 +1,7 @@
 /* roofline report: a profile under its machine's roof, as text, data or picture. */
 #include "base/array.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/unit.h"
 #include "cli/options.h"
 #include "cli/show.h"
@@ -26,6 +27,7 @@ struct records {
     struct rl_machine machine;
     struct rl_profile profile;
     bool has_machine, has_profile;
+    const char *first; /**< path of the first profile, until there is another */
 };
 
 /* ---- options ---- */
@@ -100,6 +102,34 @@ static enum rl_status complete(struct request *r, struct rl_error *err)
 
 /* ---- records ---- */
 
+/* What tells a profile from others: its file's name without the usual ending. */
+static enum rl_status label_kernels(struct rl_profile *profile, const char *path,
+                                    struct rl_error *err)
+{
+    static const char *const endings[] = {".json", ".roofline"};
+    char *label = strdup(rl_base_name(path));
+    if (!label)
+        return rl_fail(err, RL_ENOMEM, "no memory for a file name");
+    for (size_t i = 0; i < RL_COUNT(endings); i++) {
+        size_t n = strlen(label), end = strlen(endings[i]);
+        if (n > end && !strcmp(label + n - end, endings[i]))
+            label[n - end] = '\0';
+    }
+    enum rl_status status = RL_OK;
+    for (size_t i = 0; i < profile->n_kernel && status == RL_OK; i++)
+        status = rl_kernel_set_parameter(&profile->kernel[i], RL_PARAMETER_PROFILE, label, err);
+    free(label);
+    return status;
+}
+
+static bool has_note(const struct rl_profile *profile, const char *note)
+{
+    for (size_t i = 0; i < profile->n_note; i++)
+        if (!strcmp(profile->note[i], note))
+            return true;
+    return false;
+}
+
 /* Move the kernels of a further profile to the first one. */
 static enum rl_status append_profile(struct rl_profile *to, struct rl_profile *from,
                                      struct rl_error *err)
@@ -115,7 +145,8 @@ static enum rl_status append_profile(struct rl_profile *to, struct rl_profile *f
         RL_TRY(rl_missing_add(&to->missing, from->missing.item[i].what, from->missing.item[i].why,
                               err));
     for (size_t i = 0; i < from->n_note; i++)
-        RL_TRY(rl_profile_note(to, err, "%s", from->note[i]));
+        if (!has_note(to, from->note[i]))
+            RL_TRY(rl_profile_note(to, err, "%s", from->note[i]));
     to->elapsed_s = rl_value_add(to->elapsed_s, from->elapsed_s);
     to->cpu_s = rl_value_add(to->cpu_s, from->cpu_s);
     const char *a = to->machine_key, *b = from->machine_key;
@@ -129,11 +160,17 @@ static enum rl_status add_profile(struct records *records, const char *path, str
     if (!records->has_profile) {
         RL_TRY(rl_profile_read(path, &records->profile, err));
         records->has_profile = true;
+        records->first = path;
         return RL_OK;
     }
+    if (records->first)
+        RL_TRY(label_kernels(&records->profile, records->first, err));
+    records->first = NULL;
     struct rl_profile further = {0};
     RL_TRY(rl_profile_read(path, &further, err));
-    enum rl_status status = append_profile(&records->profile, &further, err);
+    enum rl_status status = label_kernels(&further, path, err);
+    if (status == RL_OK)
+        status = append_profile(&records->profile, &further, err);
     rl_profile_release(&further);
     return status;
 }

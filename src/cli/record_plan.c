@@ -359,19 +359,40 @@ static void fill(const struct record_options *o, struct rl_profile_options *how)
     how->program = "roofline " ROOFLINE_VERSION;
 }
 
-/* The machine as it is, with the sizes that were measured if they were. */
-static void find_machine(struct rl_machine *machine)
+/* The machine as it is, with the sizes that were measured if they were: of the CPUs that this
+ * process may use, or of a whole that they are part of.
+ * @param ret_part  cores that may be used of that whole; 0: it is no part. */
+static void find_machine(struct rl_machine *machine, unsigned *ret_part)
 {
     struct rl_machine stored = {0};
     struct rl_error err = {0};
+    *ret_part = 0;
     if (rl_host_describe(NULL, machine, &err) != RL_OK) {
         rl_warn("%s; traffic of the caches is not known", err.text);
         return;
     }
-    if (machine->key && rl_store_load(machine->key, &stored, &err) == RL_OK) {
+    enum rl_status status = machine->key ? rl_store_load(machine->key, &stored, &err) : RL_ENODATA;
+    if (status == RL_ENODATA) {
+        status = rl_store_load_whole(machine, &stored, &err);
+        *ret_part = status == RL_OK ? machine->topology.usable_cores : 0;
+    }
+    if (status == RL_OK) {
         rl_machine_release(machine);
         *machine = stored;
     }
+}
+
+static enum rl_status name_machine(const struct rl_machine *machine, unsigned part,
+                                   struct rl_profile *profile, struct rl_error *err)
+{
+    RL_TRY(rl_string_set(&profile->machine_name, machine->name, err));
+    RL_TRY(rl_string_set(&profile->machine_key, machine->key, err));
+    if (!part)
+        return RL_OK;
+    return rl_profile_note(profile, err,
+                           "it might use %u of the %u cores of the machine's record: kernels are "
+                           "compared with what as many threads as they have reach there, alone",
+                           part, machine->topology.usable_cores);
 }
 
 static enum rl_status profile(const struct record_options *options,
@@ -447,16 +468,15 @@ static enum rl_status run(const struct record_options *options, char **command,
                           struct rl_profile *ret_profile, struct rl_error *err)
 {
     struct rl_machine machine = {0};
-    find_machine(&machine);
+    unsigned part;
+    find_machine(&machine, &part);
     enum rl_status status =
         profile(options, machine.topology.n_levels ? &machine : NULL, command, ret_profile, err);
     if (status == RL_OK) {
         warn_of_rates(ret_profile);
         status = take_times(options, ret_profile, err);
         if (status == RL_OK)
-            status = rl_string_set(&ret_profile->machine_name, machine.name, err);
-        if (status == RL_OK)
-            status = rl_string_set(&ret_profile->machine_key, machine.key, err);
+            status = name_machine(&machine, part, ret_profile, err);
         if (status != RL_OK)
             rl_profile_release(ret_profile);
     }

@@ -25,6 +25,14 @@ enum rl_status rl_store_counters_path(const char *key, char **ret_path, struct r
  */
 enum rl_status rl_store_load(const char *key, struct rl_machine *ret_machine, struct rl_error *err);
 
+/**
+ * Load the cached record of the whole that `part` is a part of, see rl_machine_is_part: of the
+ * most cores if there are several.
+ * @return RL_OK; RL_ENODATA when there is none.
+ */
+enum rl_status rl_store_load_whole(const struct rl_machine *part, struct rl_machine *ret_machine,
+                                   struct rl_error *err);
+
 /** Save under machine->key, creating the folder. */
 enum rl_status rl_store_save(const struct rl_machine *machine, struct rl_error *err);
 

@@ -143,6 +143,14 @@ enum rl_status rl_kernel_traffic(struct rl_kernel *kernel, const char *level,
     return RL_OK;
 }
 
+const char *rl_kernel_parameter(const struct rl_kernel *kernel, const char *key)
+{
+    for (size_t i = 0; i < kernel->n_parameter; i++)
+        if (strcmp(kernel->parameter[i].key, key) == 0)
+            return kernel->parameter[i].value;
+    return NULL;
+}
+
 enum rl_status rl_kernel_set_parameter(struct rl_kernel *kernel, const char *key, const char *value,
                                        struct rl_error *err)
 {

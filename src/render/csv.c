@@ -93,6 +93,7 @@ static void put_row(FILE *out, const struct rl_row *row, const struct rl_traffic
     put_word(out, *p->bound ? p->bound : rl_verdict_name(p->verdict));
     put_sourced(out, k->total_time_s);
     put_sourced(out, k->total_flop);
+    put_word(out, rl_kernel_parameter(k, RL_PARAMETER_PROFILE));
     fputc('\n', out);
 }
 
@@ -105,7 +106,7 @@ static enum rl_status render_csv(const struct rl_report *report,
     fputs("kernel,kind,time_s,time_share,threads,flop,flop_source,flop_per_s,level,bytes,"
           "ai_flop_per_byte,bytes_per_s,roof_bytes_per_s,utilization,bytes_source,"
           "roof_flop_per_s,attained,headroom,bound,total_time_s,total_time_source,total_flop,"
-          "total_flop_source\n",
+          "total_flop_source,profile\n",
           out);
     for (size_t i = 0; i < report->n_row; i++) {
         const struct rl_row *row = &report->row[i];

@@ -286,6 +286,7 @@ static json_t *kernel(const struct rl_row *row)
     json_t *object = json_object();
     json_object_set_new(object, "name", string(k->name));
     put_string(object, "kind", rl_kind_name(k->kind));
+    put_string(object, "profile", rl_kernel_parameter(k, RL_PARAMETER_PROFILE));
     put_string(object, "file", k->file);
     if (k->line)
         json_object_set_new(object, "line", json_integer(k->line));

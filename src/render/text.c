@@ -80,10 +80,32 @@ static bool has_namesake(const struct rl_report *report, const struct rl_row *ro
     return false;
 }
 
+/* Ranks, or runs before and after, have kernels of the same name. @return NULL: no need to tell. */
+static const char *profile_of(const struct rl_report *report, const struct rl_row *row)
+{
+    const char *own = rl_kernel_parameter(row->kernel, RL_PARAMETER_PROFILE);
+    for (size_t i = 0; own && i < report->n_row; i++) {
+        const struct rl_kernel *other = report->row[i].kernel;
+        const char *its = rl_kernel_parameter(other, RL_PARAMETER_PROFILE);
+        if (its && strcmp(its, own) != 0 && strcmp(other->name, row->kernel->name) == 0)
+            return own;
+    }
+    return NULL;
+}
+
+static size_t add_profile(const char *profile, char dst[RL_TEXT_LEN], size_t used, bool unicode)
+{
+    enum { MOST = 64 }; /* the end tells them apart */
+    char clean[MOST];
+    size_t n = strlen(profile);
+    rl_text_clean(clean, sizeof clean, profile + (n < MOST ? 0 : n - MOST + 1), unicode);
+    return (size_t)snprintf(dst + used, RL_TEXT_LEN - used, " [%s]", clean);
+}
+
 void rl_row_name(const struct rl_report *report, const struct rl_row *row, char dst[RL_TEXT_LEN],
                  bool unicode)
 {
-    enum { ROOM = 32 };
+    enum { ROOM = 32 + 68 };
     rl_text_clean(dst, RL_TEXT_LEN - ROOM, row->kernel->name, unicode);
     size_t used = strlen(dst);
     if (strspn(dst, " ") == used) { /* nobody would see that it has a name */
@@ -94,6 +116,9 @@ void rl_row_name(const struct rl_report *report, const struct rl_row *row, char 
     /* One program of several has a module. */
     if (row->kernel->kind == RL_KIND_PROGRAM && (row->kernel->module || has_namesake(report, row)))
         used += (size_t)snprintf(dst + used, RL_TEXT_LEN - used, " (program)");
+    const char *profile = profile_of(report, row);
+    if (profile)
+        used += add_profile(profile, dst, used, unicode);
     if (rl_report_is_mixed(report))
         snprintf(dst + used, RL_TEXT_LEN - used, " @%u", row->place.threads);
 }

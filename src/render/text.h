@@ -26,7 +26,8 @@ unsigned rl_text_columns(const char *text);
 /** Whether a report holds rows of different thread counts. */
 bool rl_report_is_mixed(const struct rl_report *report);
 
-/** Name of a row as shown: with "@threads" where the report holds rows of different thread counts.
+/** Name of a row as shown: with "@threads" where the report holds rows of different thread counts,
+ * and with the profile it is of in brackets where another one has a row of that name.
  */
 void rl_row_name(const struct rl_report *report, const struct rl_row *row, char dst[RL_TEXT_LEN],
                  bool unicode);

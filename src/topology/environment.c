@@ -78,8 +78,9 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return (hash ^ 0xFF) * UINT64_C(1099511628211);
 }
 
-/* Memory counts in GiB: what firmware and kernel keep for themselves differs from boot to boot. */
-enum rl_status rl_machine_set_key(struct rl_machine *machine, struct rl_error *err)
+/* Memory counts in GiB: what firmware and kernel keep for themselves differs from boot to boot.
+ * How many caches there are depends on the CPUs that may be used. */
+static uint64_t hash_machine(const struct rl_machine *machine, bool with_allowed)
 {
     const struct rl_cpu_identity *cpu = &machine->cpu;
     const struct rl_topology *topology = &machine->topology;
@@ -95,15 +96,27 @@ enum rl_status rl_machine_set_key(struct rl_machine *machine, struct rl_error *e
         if (rl_level_rank(level->name) >= 100)
             continue;
         snprintf(text, sizeof text, "%s %llu %u", level->name,
-                 (unsigned long long)level->reported_size_bytes, level->count);
+                 (unsigned long long)level->reported_size_bytes, with_allowed ? level->count : 0);
         hash = hash_text(hash, text);
     }
     snprintf(text, sizeof text, "%llu GiB, quota %.0f",
              (unsigned long long)((topology->memory_bytes + (UINT64_C(1) << 29)) >> 30),
              100 * machine->environment.cpu_quota);
     hash = hash_text(hash, text);
-    hash = hash_text(hash, topology->allowed_cpus ? topology->allowed_cpus : "");
-    hash = hash_text(hash, machine->environment.hypervisor ? machine->environment.hypervisor : "");
-    snprintf(text, sizeof text, "%uc-%016llx", topology->usable_cores, (unsigned long long)hash);
+    if (with_allowed)
+        hash = hash_text(hash, topology->allowed_cpus ? topology->allowed_cpus : "");
+    return hash_text(hash, machine->environment.hypervisor ? machine->environment.hypervisor : "");
+}
+
+uint64_t rl_machine_hardware(const struct rl_machine *machine)
+{
+    return hash_machine(machine, false);
+}
+
+enum rl_status rl_machine_set_key(struct rl_machine *machine, struct rl_error *err)
+{
+    char text[TEXT_BYTES];
+    snprintf(text, sizeof text, "%uc-%016llx", machine->topology.usable_cores,
+             (unsigned long long)hash_machine(machine, true));
     return rl_string_set(&machine->key, text, err);
 }

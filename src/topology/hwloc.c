@@ -286,3 +286,23 @@ enum rl_status rl_topology_detect(const struct rl_topology_source *source, const
     *ret_places = places;
     return RL_OK;
 }
+
+/* In list format; nothing is within nothing. */
+static bool is_within(const char *part, const char *whole)
+{
+    hwloc_bitmap_t a = hwloc_bitmap_alloc(), b = hwloc_bitmap_alloc();
+    bool within = a && b && part && whole && hwloc_bitmap_list_sscanf(a, part) == 0 &&
+                  hwloc_bitmap_list_sscanf(b, whole) == 0 && !hwloc_bitmap_iszero(a) &&
+                  hwloc_bitmap_isincluded(a, b);
+    hwloc_bitmap_free(a);
+    hwloc_bitmap_free(b);
+    return within;
+}
+
+bool rl_machine_is_part(const struct rl_machine *part, const struct rl_machine *whole)
+{
+    return part->topology.cores == whole->topology.cores &&
+           part->topology.hw_threads == whole->topology.hw_threads &&
+           rl_machine_hardware(part) == rl_machine_hardware(whole) &&
+           is_within(part->topology.allowed_cpus, whole->topology.allowed_cpus);
+}

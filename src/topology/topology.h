@@ -64,6 +64,13 @@ enum rl_status rl_topology_detect(const struct rl_topology_source *source, const
                                   struct rl_machine *machine, struct rl_places *ret_places,
                                   struct rl_error *err);
 
+/**
+ * Whether `part` is the hardware of `whole` with no more CPUs allowed: what MPI's launchers or
+ * taskset leave to a process. Both as rl_topology_detect describes them; another quota is another
+ * machine.
+ */
+bool rl_machine_is_part(const struct rl_machine *part, const struct rl_machine *whole);
+
 /** Bytes this process may still allocate: available memory, cut by the cgroup's limit less its use;
  * 0 when neither can be read. */
 uint64_t rl_memory_available(const struct rl_topology_source *source);

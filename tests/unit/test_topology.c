@@ -1,4 +1,5 @@
 /* Recorded machines and control groups turn into levels, places, quota and key. */
+#include "base/error.h"
 #include "topology/topology.h"
 
 #include <math.h>
@@ -321,10 +322,39 @@ static void this_machine_can_be_described(void **state)
     release(&d);
 }
 
+/* CPUs, and how many caches they have, may be fewer; hardware and quota may not differ. */
+static void a_machine_with_fewer_allowed_cpus_is_a_part(void **state)
+{
+    (void)state;
+    struct described whole = describe(MACHINES "two-nodes-smt.xml", NULL);
+    struct described part = describe(MACHINES "two-nodes-smt.xml", NULL);
+    char **allowed = &part.machine.topology.allowed_cpus;
+    assert_true(rl_machine_is_part(&part.machine, &whole.machine));
+    assert_int_equal(rl_string_set(allowed, "3,5", NULL), RL_OK);
+    part.machine.topology.levels[0].count = 2;
+    assert_true(rl_machine_is_part(&part.machine, &whole.machine));
+    assert_false(rl_machine_is_part(&whole.machine, &part.machine));
+    assert_int_equal(rl_string_set(allowed, "3,5000", NULL), RL_OK);
+    assert_false(rl_machine_is_part(&part.machine, &whole.machine));
+    assert_int_equal(rl_string_set(allowed, "3,5", NULL), RL_OK);
+    part.machine.environment.cpu_quota = 2;
+    assert_false(rl_machine_is_part(&part.machine, &whole.machine));
+    part.machine.environment.cpu_quota = 0;
+    part.machine.topology.levels[0].reported_size_bytes *= 2;
+    assert_false(rl_machine_is_part(&part.machine, &whole.machine));
+    part.machine.topology.levels[0].reported_size_bytes /= 2;
+    assert_true(rl_machine_is_part(&part.machine, &whole.machine));
+    part.machine.cpu.stepping++;
+    assert_false(rl_machine_is_part(&part.machine, &whole.machine));
+    release(&part);
+    release(&whole);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(levels_carry_size_sharing_and_count),
+        cmocka_unit_test(a_machine_with_fewer_allowed_cpus_is_a_part),
         cmocka_unit_test(siblings_and_nodes_are_told_apart),
         cmocka_unit_test(threads_go_one_to_a_core_before_siblings),
         cmocka_unit_test(the_capable_cores_of_a_hybrid_come_first),
