@@ -71,10 +71,10 @@ static void instructions_longer_than_15_bytes_do_not_exist(void **state)
     assert_int_equal(insn.length, 15);
     memset(code, 0x2E, sizeof(code));
     memcpy(code + 10, "\x8B\x05\x01\x02\x03\x04", 6);
-    assert_int_equal(rle_decode(code, sizeof(code), PC, &insn), RLE_INVALID);
+    assert_int_equal(rle_decode(code, sizeof(code), PC, &insn), RLE_TOO_LONG);
     assert_int_equal(insn.length, 0);
     memset(code, 0x66, sizeof(code)); /* nothing but prefixes */
-    assert_int_equal(rle_decode(code, sizeof(code), PC, &insn), RLE_INVALID);
+    assert_int_equal(rle_decode(code, sizeof(code), PC, &insn), RLE_TOO_LONG);
 }
 
 static void what_is_not_understood_says_so(void **state)

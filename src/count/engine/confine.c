@@ -12,7 +12,10 @@
 
 #include "count/engine/sys.h"
 
-enum { NO_FILE = -1 };
+enum {
+    NO_FILE = -1,
+    SET_USER_DISPATCH = 59, /* PR_SET_SYSCALL_USER_DISPATCH, which older headers lack */
+};
 
 struct machine {
     const struct seccomp_data *data;
@@ -178,6 +181,9 @@ const char *rle_confine_reason(long nr, const long *args)
 {
     struct sock_fprog program;
     bool by_prctl = nr == SYS_prctl;
+    if (by_prctl && args[0] == SET_USER_DISPATCH && args[1])
+        return "the program handles its own system calls (syscall user dispatch), which the "
+               "engine's cannot be told from";
     if (by_prctl && args[0] != PR_SET_SECCOMP)
         return NULL;
     bool is_filter = by_prctl ? args[1] == SECCOMP_MODE_FILTER : args[0] == SECCOMP_SET_MODE_FILTER;

@@ -569,7 +569,7 @@ enum rle_status rle_decode(const uint8_t *bytes, unsigned n_bytes, uint64_t pc,
         status = decode_operands(&e, insn);
     /* Too short an offer explains any failure; 15 bytes that do not suffice are no instruction. */
     if (e.at > n_bytes)
-        return reject(insn, n_bytes < RLE_INSN_MAX ? RLE_TRUNCATED : RLE_INVALID);
+        return reject(insn, n_bytes < RLE_INSN_MAX ? RLE_TRUNCATED : RLE_TOO_LONG);
     if (status == RLE_INVALID || (status == RLE_UNSUPPORTED && !insn->length))
         return reject(insn, status);
     return status;

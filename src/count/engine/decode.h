@@ -62,6 +62,8 @@ enum rle_status {
     RLE_UNSUPPORTED,
     /** No instruction of any known processor: executing it raises #UD. `length` is 0. */
     RLE_INVALID,
+    /** More than 15 bytes: executing it raises #GP. `length` is 0. */
+    RLE_TOO_LONG,
     /** The bytes end before the instruction does; offer more. `length` is 0. */
     RLE_TRUNCATED,
 };

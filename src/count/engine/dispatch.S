@@ -213,7 +213,8 @@ GLOBAL rle_attach_entry
 /* The kernel's signal entry, on the engine's alternate stack: (signal, info, ucontext). C returns 0
  * to go back to what was interrupted, else the program continues from reg[] and NEXT_PC. */
 GLOBAL rle_signal_entry
-    cld
+    pushq $FLAGS_OF_C
+    popfq
     mov %rsp, %rbx
     and $-16, %rsp
     call rle_signal

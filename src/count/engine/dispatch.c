@@ -15,6 +15,8 @@
 #define VSYSCALL_PAGE 0xFFFFFFFFFF600000ul
 enum { VSYSCALL_STRIDE = 1024 };
 
+const char rle_why_traps[] = "the program traps after each of its instructions (trap flag)";
+
 void rle_go_uncounted(void)
 {
     __atomic_store_n(&rle_control.state, RLE_PRESENCE_FIXED, __ATOMIC_RELEASE);
@@ -43,6 +45,9 @@ static const char *reason_against(uint64_t pc)
     if (!rle_links_have_room())
         return "the translation tables are full";
     const struct rle_region *region = rle_region_at(pc);
+    if (!region && rle_regions_unknown())
+        return "its mappings cannot be read any more (/proc/self/maps): there is no /proc, or it "
+               "may not open files";
     if (region && !region->readable)
         return "code that may be executed but not read";
     if (region && region->writable && rle_engine.options.jit_native)
@@ -156,6 +161,9 @@ void rle_dispatch_stub(struct rle_thread *thread)
         break;
     case RLE_STUB_MARK:
         rle_region_event(thread, (uint32_t)stub.site, (const char *)thread->reg[RLE_RDI]);
+        break;
+    case RLE_STUB_TRAPS:
+        rle_detach(rle_why_traps);
         break;
     case RLE_STUB_UNSUPPORTED:
         rle_detach("an instruction that cannot be translated, or use of the gs segment");

@@ -74,6 +74,9 @@ void rle_dispatch_callout(struct rle_thread *thread);
  */
 void rle_detach(const char *why);
 
+/** Of programs that set the trap flag. */
+extern const char rle_why_traps[] __attribute__((visibility("hidden")));
+
 /** The same without a word in the result file. */
 void rle_go_uncounted(void);
 

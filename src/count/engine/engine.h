@@ -19,6 +19,7 @@ struct rle_engine {
     unsigned shrink;            /**< constant: tables hold 2^-shrink of what they usually do */
     bool refuse_rseq;           /**< constant */
     bool has_fsgsbase;          /**< constant */
+    bool has_rtm;               /**< constant: the processor knows transactions (xbegin) */
     bool real_calls;            /**< constant: calls and returns are executed as such */
     uint32_t xstate_bytes;      /**< constant: most a signal frame may hold */
     struct rle_actions actions; /**< the program's view of its signal actions */

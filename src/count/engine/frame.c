@@ -82,8 +82,8 @@ static void correct_address(struct rle_pending *source, uint64_t pc)
 {
     int32_t code;
     __builtin_memcpy(&code, source->info + RLE_SI_CODE, sizeof(code));
-    if (code > 0 && (source->signal == SIGILL || source->signal == SIGFPE ||
-                     (source->signal == SIGTRAP && code != SI_KERNEL)))
+    if (code > 0 && (source->signal == SIGSYS || source->signal == SIGILL ||
+                     source->signal == SIGFPE || (source->signal == SIGTRAP && code != SI_KERNEL)))
         __builtin_memcpy(source->info + RLE_SI_ADDR, &pc, sizeof(pc));
 }
 

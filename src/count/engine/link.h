@@ -51,6 +51,7 @@ enum rle_stub_kind {
     RLE_STUB_DEAD,        /**< a dead fragment was entered */
     RLE_STUB_CHANGED,     /**< a fragment found its source changed */
     RLE_STUB_MARK,        /**< a region begins or ends (`site` is the mark); `pc` is behind it */
+    RLE_STUB_TRAPS,       /**< popf, at `pc`, is about to set the trap flag */
     RLE_STUB_UNSUPPORTED, /**< an instruction that cannot be translated, at `pc` */
 };
 

@@ -1,6 +1,7 @@
 #include "count/engine/maps.h"
 
 #include <elf.h>
+#include <errno.h>
 
 #include "count/engine/result.h"
 #include "count/engine/sys.h"
@@ -37,6 +38,7 @@ static struct {
     unsigned used;
     unsigned latest;
     uint32_t generation;
+    bool unreadable; /* when it was asked last */
 } known;
 
 static char maps_text[TEXT_BYTES];
@@ -86,9 +88,13 @@ static bool read_line(const char **at, struct line *line)
     return true;
 }
 
+/* By the thread: of a process whose first thread has ended /proc/self/maps is empty. */
 static const char *read_maps(void)
 {
-    long n = rle_read_file("/proc/self/maps", maps_text, sizeof(maps_text) - 1);
+    long n = rle_read_file("/proc/thread-self/maps", maps_text, sizeof(maps_text) - 1);
+    if (n == -ENOENT) /* before Linux 3.17 */
+        n = rle_read_file("/proc/self/maps", maps_text, sizeof(maps_text) - 1);
+    known.unreadable = n <= 0;
     maps_text[n < 0 ? 0 : n] = '\0';
     return maps_text;
 }
@@ -207,6 +213,11 @@ const struct rle_region *rle_region_at(uint64_t address)
             return line.flags[2] == 'x' ? remember(&line, &start) : NULL;
     }
     return NULL;
+}
+
+bool rle_regions_unknown(void)
+{
+    return known.unreadable;
 }
 
 uint32_t rle_regions_generation(void)

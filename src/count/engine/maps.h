@@ -1,5 +1,5 @@
-/* What is mapped where: /proc/self/maps, asked rarely and remembered until the program changes its
- * mappings. The caller holds the engine's lock. */
+/* What is mapped where: the process's maps in /proc, asked rarely and remembered until the program
+ * changes its mappings. The caller holds the engine's lock. */
 #ifndef RL_COUNT_ENGINE_MAPS_H
 #define RL_COUNT_ENGINE_MAPS_H
 
@@ -20,6 +20,10 @@ struct rle_region {
  * @return NULL if there is none that may be executed. Valid until the next call.
  */
 const struct rle_region *rle_region_at(uint64_t address);
+
+/** Could the kernel not be asked when it was tried last? Then NULL from rle_region_at() means
+ * nothing. */
+bool rle_regions_unknown(void);
 
 /** Mappings changed: forget what was remembered. */
 void rle_regions_forget(void);

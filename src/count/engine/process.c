@@ -21,6 +21,8 @@ enum {
     CLONE3_WORDS_MAX = 16,
 };
 
+static const int own_signals[] = {SIGSEGV, SIGBUS, SIGTRAP}; /* RLE_OWN_SIGNALS */
+
 /* Words of struct clone_args. */
 enum { CL_FLAGS = 0, CL_STACK = 5, CL_STACK_SIZE = 6 };
 
@@ -76,6 +78,21 @@ static bool own_actions(struct rle_thread *child)
     return true;
 }
 
+/* CLONE_CLEAR_SIGHAND: what was handled is no more, and the kernel has forgotten our handlers. */
+static void clear_handlers(struct rle_actions *actions)
+{
+    for (int s = 1; s <= RLE_SIGNALS; s++) {
+        bool ignored = actions->of[s].handler == RLE_SIG_IGN;
+        actions->of[s] = (struct rle_action){.handler = ignored ? RLE_SIG_IGN : RLE_SIG_DFL};
+    }
+}
+
+static void install_own_handlers(const struct rle_actions *actions)
+{
+    for (unsigned i = 0; i < sizeof(own_signals) / sizeof(own_signals[0]); i++)
+        rle_install_action(own_signals[i], &actions->of[own_signals[i]]);
+}
+
 /* A thread, or a process that shares our memory. Signals are blocked: a child interrupted before
  * its segment is set would use the parent's block. */
 static long clone_sharing(struct rle_thread *parent, struct request *r)
@@ -89,7 +106,13 @@ static long clone_sharing(struct rle_thread *parent, struct request *r)
         rle_unlock(&rle_engine.lock);
     }
     struct rle_thread *child = rle_thread_new(parent);
-    if (!child || (!(r->flags & CLONE_SIGHAND) && !own_actions(child))) {
+    if (!child) {
+        rle_restore_signals(mask);
+        rle_detach("its result file takes no more threads: there are too many, or it cannot be "
+                   "opened any more");
+        return RLE_RESTART;
+    }
+    if (!(r->flags & CLONE_SIGHAND) && !own_actions(child)) {
         rle_restore_signals(mask);
         return -EAGAIN;
     }
@@ -102,6 +125,9 @@ static long clone_sharing(struct rle_thread *parent, struct request *r)
     child->next_pc = parent->next_pc;
     child->signal.mask = mask;
     child->shares_memory = !(r->flags & CLONE_THREAD);
+    child->clears_handlers = r->flags & CLONE_CLEAR_SIGHAND;
+    if (child->clears_handlers && child->actions != parent->actions)
+        clear_handlers(child->actions);
     if (r->stack)
         child->reg[RLE_RSP] = r->stack;
     if (!(r->flags & CLONE_THREAD) && (r->flags & CLONE_VFORK))
@@ -123,6 +149,8 @@ void rle_thread_start(struct rle_thread *thread)
 {
     rle_thread_set_segment(thread);
     rle_thread_begin(thread);
+    if (thread->clears_handlers)
+        install_own_handlers(thread->actions);
     if (thread->shares_memory)
         ((struct rle_result_thread *)rle_result_record(RLE_SECTION_THREADS, thread->slot))->vfork =
             1;
@@ -141,10 +169,14 @@ static void leave_uncounted(const char *why)
 }
 
 /* In the child of a fork, which holds the engine's lock as its parent did. */
-static void become_child(struct rle_thread *thread)
+static void become_child(struct rle_thread *thread, uint64_t flags)
 {
     struct rle_engine *engine = &rle_engine;
     thread->shares_memory = false;
+    if (flags & CLONE_CLEAR_SIGHAND) {
+        clear_handlers(thread->actions);
+        install_own_handlers(thread->actions);
+    }
     bool leaves = rle_attach_leaves_children();
     long error = rle_result_after_fork(leaves ? NULL : engine->options.output);
     if (error == -ENOENT && !leaves && rle_result_is_open())
@@ -176,7 +208,7 @@ static long clone_copying(struct rle_thread *thread, struct request *r)
     if (result > 0)
         rle_arenas_await_child();
     if (result == 0) {
-        become_child(thread);
+        become_child(thread, r->flags);
         if (r->stack)
             thread->reg[RLE_RSP] = r->stack;
     }
@@ -214,15 +246,14 @@ long rle_sys_vfork(struct rle_thread *thread, long nr, long *args)
 /* Own signals that the program ignores must be ignored across exec. */
 static void ignore_across_exec(const struct rle_thread *thread, bool undo)
 {
-    static const int own[] = {SIGSEGV, SIGBUS, SIGTRAP};
-    for (unsigned i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
-        const struct rle_action *action = &thread->actions->of[own[i]];
+    for (unsigned i = 0; i < sizeof(own_signals) / sizeof(own_signals[0]); i++) {
+        const struct rle_action *action = &thread->actions->of[own_signals[i]];
         if (action->handler != RLE_SIG_IGN)
             continue;
         if (undo)
-            rle_install_action(own[i], action);
+            rle_install_action(own_signals[i], action);
         else
-            rle_sys4(SYS_rt_sigaction, own[i], (long)action, 0, RLE_SIGSET_BYTES);
+            rle_sys4(SYS_rt_sigaction, own_signals[i], (long)action, 0, RLE_SIGSET_BYTES);
     }
 }
 

@@ -74,8 +74,7 @@ static long create(const char *prefix, int pid, uint32_t *ret_sequence)
         rle_text_add_number(&path, (uint64_t)pid);
         rle_text_add(&path, ".");
         rle_text_add_number(&path, sequence);
-        long fd = rle_sys4(SYS_openat, AT_FDCWD, (long)result.path,
-                           O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, FILE_MODE);
+        long fd = rle_open(result.path, O_RDWR | O_CREAT | O_EXCL, FILE_MODE);
         if (fd == -EEXIST)
             continue;
         *ret_sequence = sequence;
@@ -313,7 +312,7 @@ long rle_result_map_extent(uint32_t slot, uint32_t region, uint64_t address)
 {
     uint64_t bytes = rle_result_counter_bytes();
     uint64_t offset = result.table_bytes + rle_result_used(RLE_SECTION_EXTENTS) * bytes;
-    long fd = rle_sys4(SYS_openat, AT_FDCWD, (long)result.path, O_RDWR | O_CLOEXEC, 0);
+    long fd = rle_open(result.path, O_RDWR, 0);
     if (rle_is_error(fd))
         return fd;
     struct rle_result_extent *extent = rle_result_append(RLE_SECTION_EXTENTS);

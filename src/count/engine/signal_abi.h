@@ -25,6 +25,7 @@
 #define RLE_SS_AUTODISARM    (1 << 31)
 #define RLE_TRAP_FLAG        0x100ul
 #define RLE_DIRECTION_FLAG   0x400ul
+#define RLE_ALIGNMENT_FLAG   0x40000ul
 #define RLE_FLAGS_AT_HANDLER 0x202ul
 
 struct rle_action {

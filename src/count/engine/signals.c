@@ -304,6 +304,25 @@ static int start_stepping(struct rle_thread *thread, struct rle_ucontext *uc)
     return GO_BACK;
 }
 
+/* With the flag AC, which the program has set, an access of the engine's own faulted that is not
+ * aligned. */
+static int step_unaligned(struct rle_thread *thread, struct rle_ucontext *uc)
+{
+    if (!thread->stepping)
+        thread->kick_mask = uc->mask;
+    thread->realigns = true;
+    uc->greg[RLE_GREG_FLAGS] &= ~RLE_ALIGNMENT_FLAG;
+    return start_stepping(thread, uc);
+}
+
+/* Of the instruction that a place stands for, the accesses of the engine's own. */
+static bool is_own_misalignment(int signal, const uint8_t *info, const struct place *place)
+{
+    int32_t code;
+    __builtin_memcpy(&code, info + RLE_SI_CODE, sizeof(code));
+    return signal == SIGBUS && code == BUS_ADRALN && !(place && place->exact);
+}
+
 void rle_step_to_boundary(struct rle_thread *thread)
 {
     uint64_t mask = STEPPING_MASK, before;
@@ -337,7 +356,10 @@ static int deliver_kept(struct rle_thread *thread, const struct rle_ucontext *uc
 {
     const uint8_t *xstate = (const uint8_t *)uc->xstate;
     thread->stepping = false;
-    rle_copy(thread->xstate, xstate, thread->signal.xstate_bytes);
+    if (thread->pending & RLE_PENDING_SIGNAL)
+        rle_copy(thread->xstate, xstate, thread->signal.xstate_bytes);
+    else
+        rle_restore_signals(thread->kick_mask);
     return CONTINUE; /* rle_continue delivers what is pending */
 }
 
@@ -429,12 +451,10 @@ static int stepped(struct rle_thread *thread, struct rle_ucontext *uc)
     if (in_engine(pc)) { /* C comes next, and will deliver it */
         thread->stepping = false;
         uc->greg[RLE_GREG_FLAGS] &= ~RLE_TRAP_FLAG;
-        uc->mask = RLE_ALL_SIGNALS;
+        uc->mask = thread->pending ? RLE_ALL_SIGNALS : thread->kick_mask;
         if (!thread->kicked)
             return GO_BACK;
         thread->kicked = false;
-        if (!thread->pending)
-            uc->mask = thread->kick_mask;
         rle_pending_set(thread, RLE_PENDING_KICK);
         return GO_BACK;
     }
@@ -448,7 +468,10 @@ static int in_cache(struct rle_thread *thread, const struct rle_arena *arena, in
     bool synchronous = is_synchronous(signal, info);
     struct place place;
     struct rle_insn insn;
-    if (!find_place(arena, pc, &place)) {
+    bool found = find_place(arena, pc, &place);
+    if (is_own_misalignment(signal, info, found ? &place : NULL))
+        return step_unaligned(thread, uc);
+    if (!found) {
         if (synchronous)
             rle_die("fault in code that cannot fault", pc);
         keep(thread, signal, info, uc);
@@ -568,8 +591,14 @@ int rle_signal(int signal, uint8_t *info, struct rle_ucontext *uc)
         return GO_BACK;
     if (rle_is_kick(signal, info))
         return kicked(thread, info, uc);
-    if (signal == SIGTRAP && thread->stepping)
-        return stepped(thread, uc);
+    bool realigns = thread->realigns;
+    thread->realigns = false;
+    if (realigns)
+        uc->greg[RLE_GREG_FLAGS] |= RLE_ALIGNMENT_FLAG;
+    if (signal == SIGTRAP && thread->stepping) {
+        int answer = stepped(thread, uc);
+        return realigns && thread->stepping ? step_unaligned(thread, uc) : answer;
+    }
     if (is_ignored(thread, signal) && !is_synchronous(signal, info))
         return GO_BACK; /* by the kernel's frame, which holds the vector state */
     const struct rle_arena *arena = rle_arena_of(pc);

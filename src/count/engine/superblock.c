@@ -49,6 +49,7 @@ static bool decode_at(uint64_t pc, struct rle_insn *insn, bool *ret_writable)
         region = rle_region_at(pc + room);
         if (region && region->readable)
             status = rle_decode((const uint8_t *)pc, RLE_INSN_MAX, pc, insn);
+        return region || rle_regions_unknown(); /* else it faults half-way */
     }
     return true;
 }
@@ -90,6 +91,11 @@ static uint32_t mark_of(const struct rle_insn *insn)
                    (word[1] == REGION_MARK_BEGIN || word[1] == REGION_MARK_END ||
                     word[1] == REGION_MARK_END_INNERMOST);
     return is_mark ? word[1] : 0;
+}
+
+bool rle_pops_flags(const struct rle_insn *insn)
+{
+    return insn->kind == RLE_PLAIN && insn->n_mem && (insn->flag_kill & RLE_DF);
 }
 
 static void end_block(struct build *b)
@@ -255,7 +261,7 @@ static bool add_insn(struct build *b)
         plan->role[i] = RLE_ROLE_LAST;
         return false;
     }
-    if (insn->kind == RLE_PLAIN) {
+    if (insn->kind == RLE_PLAIN && !rle_pops_flags(insn)) {
         b->pc += insn->length;
         plan->next = b->pc;
         return b->pc != plan->pc && plan->sb.n_insns < RLE_SB_INSNS_MAX;
@@ -275,6 +281,7 @@ static bool add_insn(struct build *b)
     case RLE_RET:
         goes_on = add_return(b, i);
         break;
+    case RLE_PLAIN:
     case RLE_INT:
         plan->next = insn->pc + insn->length;
         break;

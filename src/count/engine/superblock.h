@@ -52,4 +52,7 @@ void rle_plan_superblock(uint64_t pc, unsigned max_blocks, bool loops_apart, str
 /** What is dead when control arrives at program address `pc`, by looking ahead a little. */
 struct rle_point rle_dead_at(uint64_t pc);
 
+/** popf or popfq: the last of its superblock. */
+bool rle_pops_flags(const struct rle_insn *insn);
+
 #endif

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "count/engine/result.h"
 
@@ -99,9 +100,26 @@ void *rle_map(size_t bytes)
     return rle_is_error(at) ? NULL : (void *)at;
 }
 
+long rle_open(const char *path, int flags, int mode)
+{
+    enum { SPARE = 1024 };
+    long fd = rle_sys4(SYS_openat, AT_FDCWD, (long)path, flags | O_CLOEXEC, mode);
+    uint64_t limit[2];
+    if (fd != -EMFILE || rle_is_error(rle_sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, (long)limit)))
+        return fd;
+    uint64_t more[2] = {limit[0] + SPARE, limit[1]};
+    if (more[0] > more[1]) /* which only privileged processes may do */
+        more[1] = more[0];
+    if (rle_is_error(rle_sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, (long)more, 0)))
+        return fd;
+    fd = rle_sys4(SYS_openat, AT_FDCWD, (long)path, flags | O_CLOEXEC, mode);
+    rle_sys4(SYS_prlimit64, 0, RLIMIT_NOFILE, (long)limit, 0);
+    return fd;
+}
+
 long rle_read_file(const char *path, char *buffer, size_t size)
 {
-    long fd = rle_sys4(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0);
+    long fd = rle_open(path, O_RDONLY, 0);
     if (rle_is_error(fd))
         return fd;
     size_t n = 0;

@@ -48,7 +48,14 @@ bool rle_far_overlaps(uint64_t low, uint64_t high);
 /** Private zeroed memory, not charged until touched; NULL if there is none. */
 void *rle_map(size_t bytes);
 
-/** Whole of a (pseudo) file, by openat, read, close.
+/**
+ * openat(2) for a moment, closed across exec. Where the program holds as many descriptors as it may
+ * the limit is raised for the time of the call, as far as the process may; the caller holds the
+ * engine's lock, which keeps the program's own changes of limits apart.
+ */
+long rle_open(const char *path, int flags, int mode);
+
+/** Whole of a (pseudo) file, by rle_open, read, close.
  * @return bytes read, at most `size`; negated error number if it cannot be opened. */
 long rle_read_file(const char *path, char *buffer, size_t size);
 

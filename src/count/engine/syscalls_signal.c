@@ -120,11 +120,15 @@ long rle_sys_sigreturn(struct rle_thread *thread, long nr, long *args)
     uint64_t at = thread->reg[RLE_RSP];
     struct rle_ucontext *uc = (struct rle_ucontext *)at;
     struct rle_ucontext copy;
+    if (rle_copy_guarded(&copy, uc, sizeof(copy)))
+        rle_die("the program's signal frame is gone", at);
+    if (copy.greg[RLE_GREG_FLAGS] & RLE_TRAP_FLAG) {
+        rle_detach(rle_why_traps);
+        return RLE_RESTART;
+    }
     rle_block_signals();
     if (thread->pending & RLE_PENDING_SIGNAL)
         return RLE_RESTART; /* delivery sets the mask */
-    if (rle_copy_guarded(&copy, uc, sizeof(copy)))
-        rle_die("the program's signal frame is gone", at);
     thread->program_altstack = copy.stack;
     thread->next_pc = copy.greg[RLE_GREG_RIP];
     uc->stack =

@@ -24,6 +24,7 @@ int rle_take_over(long argc, char **argv, char **envp);
 int rle_take_over_at_entry(uint64_t *stack);
 
 enum {
+    CPUID_FEATURES = 7,
     CPUID_XSTATE = 0xD,
     HWCAP2_FSGSBASE = 2,
     XSTATE_SLACK_BYTES = 4096, /* software bytes and what permission requests may add */
@@ -55,6 +56,12 @@ static uint32_t largest_xstate(void)
     if (!__get_cpuid_count(CPUID_XSTATE, 0, &eax, &ebx, &ecx, &edx))
         return RLE_XSTATE_LEGACY_BYTES;
     return ecx + XSTATE_SLACK_BYTES;
+}
+
+static bool has_rtm(void)
+{
+    unsigned eax, ebx, ecx, edx;
+    return __get_cpuid_count(CPUID_FEATURES, 0, &eax, &ebx, &ecx, &edx) && (ebx & bit_RTM);
 }
 
 static const struct rle_instrument *instrument_of(uint32_t mode)
@@ -107,6 +114,7 @@ const char *rle_prepare(const char *options, bool has_fsgsbase)
     rle_engine.has_fsgsbase = has_fsgsbase && rle_engine.options.fsgsbase;
     rle_engine.real_calls = rle_engine.options.real_calls && !has_shadow_stack();
     rle_engine.xstate_bytes = largest_xstate();
+    rle_engine.has_rtm = has_rtm();
     static bool has_tables, has_branch_tables; /* an attempt before may have failed later on */
     if (!has_tables && !(has_tables = make_tables()))
         return "not enough address space for the engine's tables";

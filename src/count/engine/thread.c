@@ -71,6 +71,8 @@ struct rle_thread *rle_thread_new(struct rle_thread *parent)
         struct rle_result_thread *record = rle_result_record(RLE_SECTION_THREADS, t->slot);
         t->in_use = 1;
         t->shares_memory = false;
+        t->clears_handlers = false;
+        t->realigns = false;
         t->stepping = false;
         t->traced = false;
         t->pending = 0;

@@ -64,9 +64,11 @@ struct rle_thread {
     _Alignas(512) uint32_t slot;
     uint32_t in_use; /**< set under the lock, cleared by the exiting thread itself */
     int32_t tid;     /**< the thread whose block this is, from its beginning to its end; else 0 */
-    bool shares_memory; /**< a vfork child: another process in our memory */
-    bool traced;        /**< asked to be debugged: what it execs runs natively */
-    bool stepping;      /**< trap flag set by us, to reach the next instruction boundary */
+    bool shares_memory;   /**< a vfork child: another process in our memory */
+    bool traced;          /**< asked to be debugged: what it execs runs natively */
+    bool clears_handlers; /**< begins without the handlers of who created it */
+    bool realigns; /**< the flag AC is off until the next boundary, for the engine's own sake */
+    bool stepping; /**< trap flag set by us, to reach the next instruction boundary */
     uint8_t *own_stack; /**< the engine's stack … */
     uint8_t *alt_stack; /**< … its signal stack … */
     uint8_t *xstate;    /**< … and the extended state of the pending signal; one mapping */
@@ -78,8 +80,8 @@ struct rle_thread {
     uint32_t syscall_fragment; /**< where it was translated, and its index there */
     uint32_t syscall_insn;
     uint32_t waits;                   /**< enum rle_waits of control.h */
-    bool kicked;                      /**< steps to a boundary in order to leave there … */
-    uint64_t kick_mask;               /**< … with this signal mask */
+    bool kicked;                      /**< steps to a boundary in order to leave there */
+    uint64_t kick_mask;               /**< the signal mask of one that steps for no signal */
     struct rle_rseq rseq;             /**< registration taken from it when it was attached to */
     struct rle_region_state *regions; /**< NULL while the program uses none */
     struct rle_pending signal;

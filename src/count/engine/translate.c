@@ -466,15 +466,36 @@ static void emit_call(struct work *w, const struct rle_insn *insn)
     rle_link(w->e, rle_emit_jmp(w->e), insn->target);
 }
 
+/* popf, unless it sets the trap flag: the program is to trap after each of its own instructions,
+ * not of ours. Other flags may be changed before, for it replaces them. */
+static void emit_pop_flags(struct work *w, unsigned i)
+{
+    static const uint8_t test_trap_flag[] = {0xF6, 0x44, 0x24, 1, RLE_TRAP_FLAG >> 8};
+    const struct rle_insn *insn = &w->plan->insns[i];
+    struct rle_emit *e = w->e;
+    rle_emit_bytes(e, test_trap_flag, sizeof(test_trap_flag));
+    rle_fixup traps = rle_emit_jcc(e, RLE_CC_NE);
+    rle_emit_cold(e, true);
+    rle_emit_here(e, traps);
+    emit_leave(w);
+    rle_emit_stub(e, RLE_STUB_TRAPS, insn->pc, rle_fragment_index(w->fragment), i);
+    rle_emit_cold(e, false);
+    rle_emit_copy(e, insn);
+}
+
 /* The last instruction, of a kind that leaves by itself. */
 static void emit_last(struct work *w, unsigned i)
 {
-    static const uint8_t ud2[] = {0x0F, 0x0B};
+    static const uint8_t ud2[] = {0x0F, 0x0B}, hlt[] = {0xF4};
     const struct rle_insn *insn = &w->plan->insns[i];
     struct rle_emit *e = w->e;
     uint32_t fragment = rle_fragment_index(w->fragment);
     if (insn->kind == RLE_JCC || insn->kind == RLE_LOOP) {
         emit_conditional(w, i);
+        return;
+    }
+    if (rle_pops_flags(insn)) {
+        emit_pop_flags(w, i);
         return;
     }
     emit_leave(w);
@@ -498,6 +519,10 @@ static void emit_last(struct work *w, unsigned i)
         rle_emit_stub(e, RLE_STUB_SYSCALL, insn->pc + insn->length, fragment, i);
         break;
     case RLE_XBEGIN: /* a transaction that always aborts, for no particular reason */
+        if (!rle_engine.has_rtm) {
+            rle_emit_bytes(e, ud2, sizeof(ud2));
+            break;
+        }
         rle_emit_1(e, OP_MOV_EAX);
         rle_emit_4(e, 0);
         rle_link(e, rle_emit_jmp(e), insn->target);
@@ -509,6 +534,8 @@ static void emit_last(struct work *w, unsigned i)
     default:
         if (insn->status == RLE_INVALID)
             rle_emit_bytes(e, ud2, sizeof(ud2));
+        else if (insn->status == RLE_TOO_LONG)
+            rle_emit_bytes(e, hlt, sizeof(hlt)); /* #GP too */
         else
             rle_emit_stub(e, RLE_STUB_UNSUPPORTED, insn->pc, fragment, i);
         break;
