@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -125,11 +126,25 @@ static void exec_as_script(const char *file, const char *const *argv, const char
     free(args);
 }
 
+/* A program that nobody sees must not wait for what somebody types: it finds an input that is at
+ * its end, and no /dev/tty. Keys such as Ctrl-C are for its process group and still reach it. */
+static void leave_terminal(int null)
+{
+    int terminal = open("/dev/tty", O_RDWR | O_CLOEXEC);
+    if (terminal >= 0) {
+        ioctl(terminal, TIOCNOTTY);
+        close(terminal);
+    }
+    if (isatty(STDIN_FILENO))
+        dup2(null, STDIN_FILENO);
+}
+
 static void discard_outputs(void)
 {
-    int null = open("/dev/null", O_WRONLY);
+    int null = open("/dev/null", O_RDWR);
     if (null < 0)
         return;
+    leave_terminal(null);
     dup2(null, STDOUT_FILENO);
     dup2(null, STDERR_FILENO);
     if (null > STDERR_FILENO)

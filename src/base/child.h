@@ -53,7 +53,8 @@ enum rl_status rl_child_find(const char *name, const char *const *envp, char *re
  *
  * @param argv  NULL-terminated; argv[0] without a slash is looked up in PATH of `envp`.
  * @param envp  NULL-terminated environment of the program.
- * @param discard_output  its standard output and error go to /dev/null.
+ * @param discard_output  its standard output and error go to /dev/null; it has no terminal, and
+ *              standard input, if that is one, is at its end.
  * @return RL_OK: end with rl_child_finish. RL_ESYS if the file cannot be executed (found before
  *         forking where possible); RL_EINVAL for an empty argv.
  */

@@ -464,6 +464,23 @@ static void warn_of_rates(const struct rl_profile *profile)
             rl_warn("%s", profile->missing.item[i].why);
 }
 
+/* Where a shell would have said so. What the program did until then is all there. */
+static enum rl_status tell_signal(struct rl_profile *profile, struct rl_error *err)
+{
+    enum { STATUS_OF_A_SIGNAL = 128 };
+    int number = profile->exit_status - STATUS_OF_A_SIGNAL;
+    const char *name = number > 0 ? sigdescr_np(number) : NULL;
+    if (!profile->has_exit_status || !name || rl_interrupted(NULL))
+        return RL_OK;
+    rl_warn("the program ended with status %d, as by signal %d (%s)", profile->exit_status, number,
+            name);
+    return rl_profile_note(
+        profile, err,
+        "the program ended with status %d, as by signal %d (%s): this is what it "
+        "did until then",
+        profile->exit_status, number, name);
+}
+
 static enum rl_status run(const struct record_options *options, char **command,
                           struct rl_profile *ret_profile, struct rl_error *err)
 {
@@ -474,7 +491,9 @@ static enum rl_status run(const struct record_options *options, char **command,
         profile(options, machine.topology.n_levels ? &machine : NULL, command, ret_profile, err);
     if (status == RL_OK) {
         warn_of_rates(ret_profile);
-        status = take_times(options, ret_profile, err);
+        status = tell_signal(ret_profile, err);
+        if (status == RL_OK)
+            status = take_times(options, ret_profile, err);
         if (status == RL_OK)
             status = name_machine(&machine, part, ret_profile, err);
         if (status != RL_OK)

@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 /* Native runs that differ by more than this are no repetition of each other. */
 #define MAX_TIME_RATIO 1.5
@@ -222,4 +223,13 @@ enum rl_status agree_note_input(struct rl_profile *profile, struct rl_error *err
                            "standard input was a pipe and came to its end in the first run: the "
                            "counted run could read nothing of it. Where the program reads it, give "
                            "it as a file, which is read again in every run, or use --single-pass");
+}
+
+enum rl_status agree_note_terminal(int fd, struct rl_profile *profile, struct rl_error *err)
+{
+    if (!isatty(fd))
+        return RL_OK;
+    return rl_profile_note(profile, err,
+                           "standard input was a terminal, of which only the first run could read: "
+                           "--single-pass records a program that waits for its user");
 }

@@ -36,6 +36,9 @@ bool agree_input_is_spent(int fd);
 /** Say that the counted run had no input where the timed run had some. */
 enum rl_status agree_note_input(struct rl_profile *profile, struct rl_error *err);
 
+/** Say that the counted run had nobody to type, if runs are known to differ and that may be why. */
+enum rl_status agree_note_terminal(int fd, struct rl_profile *profile, struct rl_error *err);
+
 /** A note if a run ended otherwise than the first one did; both as wait(2) gives it.
  * @param which  "the counted run". */
 enum rl_status agree_check_end(int first, int other, const char *which, struct rl_profile *profile,

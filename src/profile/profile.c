@@ -577,6 +577,7 @@ static enum rl_status run_all(struct session *s, struct rl_error *err)
     if (counts_only)
         RL_TRY(take_time_from_counting(s, err));
     RL_TRY(describe(s, err));
+    size_t n_note = s->profile.n_note;
     RL_TRY(agree_check(s->samples, s->n_samples, s->has_counting ? &s->counting : NULL, &s->profile,
                        err));
     if (s->has_counting && s->has_tally && !counts_only) {
@@ -587,6 +588,8 @@ static enum rl_status run_all(struct session *s, struct rl_error *err)
         if (!s->counting.interrupted_by && !o->only && !o->no_follow)
             RL_TRY(check_code(s, err));
     }
+    if (s->profile.n_note > n_note)
+        RL_TRY(agree_note_terminal(STDIN_FILENO, &s->profile, err));
     struct rl_profile_inputs inputs = {s->samples, s->n_samples, s->has_tally ? &s->tally : NULL};
     RL_TRY(rl_profile_join(&inputs, o, &s->profile, err));
     RL_TRY(apply_counters(s, err));
