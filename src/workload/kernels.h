@@ -18,6 +18,8 @@
 #define RL_WORK_BASE_ISA "c"
 #endif
 
+/** Entries of a row from which spmv_csr keeps two vectors of sums. */
+#define RL_CSR_LONG         8
 #define RL_SELL_CONSECUTIVE (UINT32_C(1) << 31)
 
 /** A function of one vector argument, whatever its width; cast before it is called. */
@@ -63,8 +65,9 @@ struct rl_kernels {
                      ptrdiff_t plane, void *out);
 
     /** y[i] = sum of value[k] * x[column[k]] for k in row_start[i] .. row_start[i + 1], rows from
-     * .. to: a multiply-add and three loads an entry, two more loads and a store a row. Four at a
-     * time in a vector of 4, the rest one by one; 4 adds a row. */
+     * .. to: a multiply-add and three loads an entry, two more loads and a store a row. Four at
+     * a time in a vector of 4, the rest one by one: 4 adds a row. Where it has RL_CSR_LONG entries
+     * or more, eight at a time in two vectors: 4 adds more. */
     void (*spmv_csr)(size_t from, size_t to, const uint32_t *row_start, const uint32_t *column,
                      const void *value, const void *x, void *y);
     unsigned sell_rows; /**< rows of a chunk of spmv_sell */

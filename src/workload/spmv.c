@@ -20,6 +20,7 @@ struct spmv {
     size_t chunk;    /* rows of a chunk; 1 for CSR */
     uint32_t *start; /* [n_start + 1] first entry of a row or chunk, padding included */
     uint32_t *row;   /* SELL: [n_start * chunk] row of each lane */
+    struct rl_buffer start_buffer, row_buffer;
     uint64_t placed; /* entries with padding */
     struct rl_buffer column, value, x, y;
 };
@@ -31,7 +32,7 @@ static const char *const patterns[] = {"laplace5", "laplace7", "laplace27", "ran
 static const struct rl_work_variant variants[] = {
     [NAIVE] = {.name = "naive", .summary = "compressed rows, one sum a row, scalar"},
     [CSR] = {.name = "csr",
-             .summary = "compressed rows, four entries at a time",
+             .summary = "compressed rows, four or eight entries at a time",
              .vectorised = true},
     [SELL] = {.name = "sell",
               .summary = "SELL-C-sigma: rows sorted by length within sigma, chunks in vectors",
@@ -179,11 +180,11 @@ static enum rl_status lay_out(struct spmv *s, struct rl_error *err)
     bool sell = s->config->variant == SELL;
     s->chunk = sell ? s->kernels->sell_rows : 1;
     s->n_start = (s->matrix.rows + s->chunk - 1) / s->chunk;
-    s->start = malloc((s->n_start + 1) * sizeof *s->start);
-    s->row = sell ? malloc(s->n_start * s->chunk * sizeof *s->row) : NULL;
-    if (!s->start || (sell && !s->row))
-        return rl_fail(err, RL_ENOMEM, "spmv: no memory for %zu rows", s->matrix.rows);
+    RL_TRY(rl_buffer_map(&s->start_buffer, (s->n_start + 1) * sizeof *s->start, err));
+    s->start = (uint32_t *)(void *)s->start_buffer.base;
     if (sell) {
+        RL_TRY(rl_buffer_map(&s->row_buffer, s->n_start * s->chunk * sizeof *s->row, err));
+        s->row = (uint32_t *)(void *)s->row_buffer.base;
         RL_TRY(sort_rows(s, err));
         mark_consecutive(s);
     }
@@ -207,8 +208,8 @@ static void spmv_release(void *state)
     if (!s)
         return;
     rl_sparse_release(&s->matrix);
-    free(s->start);
-    free(s->row);
+    rl_buffer_release(&s->start_buffer);
+    rl_buffer_release(&s->row_buffer);
     rl_buffer_release(&s->column);
     rl_buffer_release(&s->value);
     rl_buffer_release(&s->x);
@@ -312,6 +313,15 @@ static enum rl_status account_parameters(const struct spmv *s, struct rl_kernel 
     return RL_OK;
 }
 
+/* What kernels.h says that spmv_csr adds up at the end of a row. */
+static double csr_adds(const struct spmv *s)
+{
+    size_t vectors = s->n_start;
+    for (size_t i = 0; i < s->n_start; i++)
+        vectors += s->start[i + 1] - s->start[i] >= RL_CSR_LONG;
+    return 4 * (double)vectors;
+}
+
 static enum rl_status spmv_account(const void *state, struct rl_kernel *kernel,
                                    struct rl_work_traffic *t, struct rl_error *err)
 {
@@ -333,7 +343,7 @@ static enum rl_status spmv_account(const void *state, struct rl_kernel *kernel,
         return rl_account_multiply_add(kernel, s->config->precision, "scalar", false, placed, 0,
                                        err);
     return rl_account_multiply_add(kernel, s->config->precision, s->kernels->isa, s->kernels->fused,
-                                   placed, variant == CSR ? 4 * rows : 0, err);
+                                   placed, variant == CSR ? csr_adds(s) : 0, err);
 }
 
 static enum rl_status spmv_allocate(void *state, struct rl_error *err)
