@@ -284,19 +284,38 @@ static bool goes_native(void)
     return is_out;
 }
 
+/* The last one to wait lets all go. A thread that comes out of a system call meanwhile may be
+ * stopped by a launcher and asked to leave, by a signal that the program's handlers could not cope
+ * with. A launcher that has seen LEAVING since is seen here by the second look; later ones see
+ * CLOSING. Under the lock. */
+static void close_gate(const struct rle_thread *thread)
+{
+    if (state() != RLE_PRESENCE_LEAVING || !all_others_wait(thread) ||
+        !change_state(RLE_PRESENCE_LEAVING, RLE_PRESENCE_CLOSING))
+        return;
+    if (!all_others_wait(thread)) {
+        change_state(RLE_PRESENCE_CLOSING, RLE_PRESENCE_LEAVING);
+        return;
+    }
+    give_back_handlers();
+    change_state(RLE_PRESENCE_CLOSING, RLE_PRESENCE_OUT);
+}
+
+static bool is_leaving(uint32_t seen)
+{
+    return seen == RLE_PRESENCE_LEAVING || seen == RLE_PRESENCE_CLOSING;
+}
+
 /* Once the gate is not in question: until the others can leave too, or it is asked for again. */
 static void wait_for_others(struct rle_thread *thread)
 {
     uint64_t give_up_ns = rle_now_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
     rle_lock(&rle_engine.lock);
     __atomic_store_n(&thread->parked, 1, __ATOMIC_RELEASE);
-    if (state() == RLE_PRESENCE_LEAVING && all_others_wait(thread)) {
-        give_back_handlers();
-        change_state(RLE_PRESENCE_LEAVING, RLE_PRESENCE_OUT);
-    }
+    close_gate(thread);
     rle_unlock(&rle_engine.lock);
-    while (state() == RLE_PRESENCE_LEAVING) {
-        wait_while(RLE_PRESENCE_LEAVING);
+    for (uint32_t seen = state(); is_leaving(seen); seen = state()) {
+        wait_while(seen);
         if (rle_now_ns(CLOCK_MONOTONIC) > give_up_ns)
             stay();
     }

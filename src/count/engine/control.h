@@ -15,7 +15,7 @@
 #include "count/engine/options.h"
 
 #define RLE_CONTROL_MAGIC   "RLENGCTL"
-#define RLE_CONTROL_VERSION 2u
+#define RLE_CONTROL_VERSION 3u
 
 /** `state`. The launcher makes OUT or ABORTED to GATHERING, and IN to LEAVING; the engine does all
  * else. While all threads are in system calls LEAVING lasts, and may become GATHERING again. */
@@ -29,6 +29,8 @@ enum rle_presence {
     RLE_PRESENCE_ABORTED = 5, /**< `message` says why; as OUT */
     RLE_PRESENCE_FIXED = 6,   /**< counted from its start, or the engine had to leave for a reason
                                    of its own: not to be attached to */
+    RLE_PRESENCE_CLOSING = 7, /**< from LEAVING to OUT: the program's handlers are put back, so that
+                                   no thread must be asked to leave; or back to LEAVING */
 };
 
 /** Where one thread is to be taken over; written by the launcher. A stack follows it. */

@@ -296,7 +296,7 @@ static bool wait_until_in(struct target *t)
         if (!target_state(t, &state))
             return false;
     }
-    if (state == RLE_PRESENCE_IN || state == RLE_PRESENCE_LEAVING)
+    if (state == RLE_PRESENCE_IN || state == RLE_PRESENCE_LEAVING || state == RLE_PRESENCE_CLOSING)
         return true;
     if (state == RLE_PRESENCE_ABORTED && target_read_control(t, &control) && control.message[0])
         return fail(t, control.message);
@@ -315,6 +315,8 @@ static long check_state(struct target *t, const struct attach_options *o,
     case RLE_PRESENCE_GATHERING:
     case RLE_PRESENCE_OPENING:
         return stale || !control->expected ? 0 : LATER;
+    case RLE_PRESENCE_CLOSING:
+        return LATER;
     case RLE_PRESENCE_FIXED:
         fail(t, control->detaching ? "the engine had to leave it before, and cannot come back"
                                    : "it is being counted since its start");

@@ -110,7 +110,8 @@ static bool are_coming(struct target *t)
 static bool is_idle(struct target *t, uint32_t state, const struct rle_control *control, int *idle)
 {
     long n = state == RLE_PRESENCE_LEAVING ? kick_all(t, control) : 0;
-    bool busy = state == RLE_PRESENCE_OPENING || (state == RLE_PRESENCE_GATHERING && are_coming(t));
+    bool busy = state == RLE_PRESENCE_OPENING || state == RLE_PRESENCE_CLOSING ||
+                (state == RLE_PRESENCE_GATHERING && are_coming(t));
     *idle = n == 0 && !busy ? *idle + 1 : 0;
     return n >= 0 && *idle > IDLE_LOOKS;
 }
