@@ -125,7 +125,7 @@ long rle_environment_for_exec(const char *const *envp, struct rle_environment *r
     const char *theirs = NULL;
     uint64_t kept = 0;
     for (uint64_t i = 0; i < n; i++) {
-        if (is_preload(envp[i]) && !theirs)
+        if (is_preload(envp[i])) /* of several the loader takes the last */
             theirs = envp[i] + sizeof(PRELOAD) - 1;
         else
             ret->pointers[kept++] = envp[i];
@@ -137,7 +137,7 @@ long rle_environment_for_exec(const char *const *envp, struct rle_environment *r
     struct rle_text preload = {own + TEXT_BYTES, TEXT_BYTES + PRELOAD_MAX, 0};
     rle_text_add(&preload, PRELOAD);
     rle_text_add(&preload, rle_engine.object_path);
-    if (theirs) {
+    if (theirs && *theirs) {
         rle_text_add(&preload, ":");
         rle_text_add(&preload, theirs);
         ret->pointers[kept++] = PADDING;

@@ -136,14 +136,18 @@ static bool is_preloadable(const char *file)
 /* The engine's variables; always an even number of them (environment.h). */
 static bool set_environment(const char *engine, const char *options)
 {
-    const char *theirs = getenv("LD_PRELOAD");
+    static const char name[] = "LD_PRELOAD=";
+    const char *theirs = "";
     char *preload = NULL;
-    if (theirs && *theirs && setenv(RLE_OPTIONS_ENV "_PAD", "", 1) != 0)
+    for (char **e = environ; *e; e++) /* of several the loader takes the last */
+        if (strncmp(*e, name, sizeof(name) - 1) == 0)
+            theirs = *e + sizeof(name) - 1;
+    if (*theirs && setenv(RLE_OPTIONS_ENV "_PAD", "", 1) != 0)
         return false;
-    if (asprintf(&preload, "%s%s%s", engine, theirs && *theirs ? ":" : "", theirs ? theirs : "") <
-        0)
+    if (asprintf(&preload, "%s%s%s", engine, *theirs ? ":" : "", theirs) < 0)
         return false;
-    bool set = setenv("LD_PRELOAD", preload, 1) == 0 && setenv(RLE_OPTIONS_ENV, options, 1) == 0;
+    bool set = unsetenv("LD_PRELOAD") == 0 && /* however many there are */
+               setenv("LD_PRELOAD", preload, 1) == 0 && setenv(RLE_OPTIONS_ENV, options, 1) == 0;
     free(preload);
     return set;
 }
