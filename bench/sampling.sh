@@ -5,7 +5,8 @@
 # samples, which shows what is not theirs. Bursts of a neighbour are longer than a slice of 25 ms and shorter than a run, so
 # the lower quartile of a run's slices says more than its sum; what record itself does, five times a second, is in the
 # sum alone. Truth: three functions that time themselves by their threads' processor clocks; how many points their
-# shares are off at the most, in three of the rounds.
+# shares are off at the most, in three of the rounds. To the rounds that lie in FOLDER already these are added, so that many can be
+# measured bit by bit.
 set -eu
 program=$(realpath "$1")
 rounds=${2:-18}
@@ -68,9 +69,11 @@ for method in perf timer; do
     if record "$method" true 2>"$folder/errors"; then methods="$methods $method"; else echo "without $method:"; cat "$folder/errors"; fi
 done
 echo "sampling:$methods, $rounds rounds: about $((rounds * 10 / 60 + 1)) minutes"
+touch "$folder/costs" "$folder/truths"
+before=$(awk '$3 > n { n = $3 } END { print n + 0 }' "$folder/costs")
 set -- alone launched $methods
-for round in $(seq "$rounds"); do
-    echo "round $round of $rounds" >&2
+for round in $(seq $((before + 1)) $((before + rounds))); do
+    echo "round $round of $((before + rounds))" >&2
     for kernel in "triad 60" "stencil 55" "dgemm_tiled 20"; do
         for how in "$@"; do cost $kernel "$how" "$round"; done
         how=$1
