@@ -16,7 +16,7 @@ double cost_of_perf(void);
 /** The same of a sample by the preloaded object's timers. Takes SIGSTKFLT meanwhile. */
 double cost_of_timers(void);
 
-/** The most samples a second by perf_event, from 251 to 3989, that take COST_PART of the time and
+/** The most samples a second, from 251 to 3989, that take COST_PART of the time and
  * no more; 1999 where `cost_s` is 0, unknown. */
 unsigned cost_rate_hz(double cost_s);
 

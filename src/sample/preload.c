@@ -32,6 +32,7 @@ struct preload {
     size_t n_own;
     int32_t *seen_pid;
     size_t n_seen_pid;
+    unsigned n_refused; /**< threads without a timer */
 };
 
 enum rl_status preload_probe(const char *path, struct rl_error *err)
@@ -145,6 +146,11 @@ const char *const *preload_environment(const struct preload *p)
 const char *preload_folder(const struct preload *p)
 {
     return p->scratch.path;
+}
+
+unsigned preload_refused(const struct preload *p)
+{
+    return p->n_refused;
 }
 
 void preload_free(struct preload *p)
@@ -309,6 +315,8 @@ static enum rl_status load_timers(struct preload *p, int dir, const char *name, 
     } else if (parse_name(name, TIMER_SAMPLES_PREFIX, 3, number)) {
         if (read_file(dir, name, TIMER_CHUNK_FURTHER, &file))
             status = add_samples(&file, samples, list, err);
+    } else if (parse_name(name, TIMER_REFUSED_PREFIX, 2, number)) {
+        p->n_refused++;
     }
     free(file.data);
     return status;

@@ -26,6 +26,9 @@ const char *const *preload_environment(const struct preload *preload);
 enum rl_status preload_read(struct preload *preload, struct rl_samples *samples,
                             struct collector *collector, uint64_t start_ns, struct rl_error *err);
 
+/** Threads that got no timer, as far as preload_read saw. */
+unsigned preload_refused(const struct preload *preload);
+
 /** The scratch directory; borrowed until preload_free. */
 const char *preload_folder(const struct preload *preload);
 

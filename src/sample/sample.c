@@ -123,12 +123,14 @@ static void run_release(struct run *run)
 static void choose_rate(struct run *run, enum rl_sample_method method)
 {
     unsigned rate_hz = run->options->rate_hz;
-    bool timers = method == RL_SAMPLE_TIMER;
-    double cost_s = timers ? cost_of_timers() : method == RL_SAMPLE_PERF ? cost_of_perf() : 0;
-    /* A timer goes off while other threads have the core, too, and is seen when its thread is back:
-     * the longer its interval, the more is put down to where that stood. */
+    double cost_s = method == RL_SAMPLE_TIMER  ? cost_of_timers()
+                    : method == RL_SAMPLE_PERF ? cost_of_perf()
+                                               : 0;
     if (!rate_hz)
-        rate_hz = timers ? RL_SAMPLE_USUAL_TIMER_HZ : cost_rate_hz(cost_s);
+        rate_hz = cost_rate_hz(cost_s);
+    /* Signals disturb programs more than perf does, so there are no more where they cost little. */
+    if (!run->options->rate_hz && method == RL_SAMPLE_TIMER && rate_hz > RL_SAMPLE_USUAL_TIMER_HZ)
+        rate_hz = RL_SAMPLE_USUAL_TIMER_HZ;
     run->samples.method = method;
     run->samples.rate_hz = rate_hz;
     run->samples.rate_was_asked = run->options->rate_hz != 0;
@@ -188,6 +190,11 @@ static enum rl_status note_doubts(struct run *run, struct rl_error *err)
     uint64_t throttled = run->perf ? perf_throttled(run->perf) : 0;
     if (s->n_lost)
         RL_TRY(add_note(s, err, "%llu samples were lost", (unsigned long long)s->n_lost));
+    unsigned refused = run->preload ? preload_refused(run->preload) : 0;
+    if (refused)
+        RL_TRY(add_note(s, err,
+                        "%u %s could not be sampled: no timers were left; raise `ulimit -i`",
+                        refused, refused == 1 ? "thread" : "threads"));
     if (throttled)
         RL_TRY(add_note(s, err, "the kernel held sampling back %llu times",
                         (unsigned long long)throttled));

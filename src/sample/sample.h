@@ -6,8 +6,8 @@
  * Called by src/profile, which joins the result with counts.
  *
  * Two methods. `perf`: software clock of perf_event, one event per CPU, inherited. `timer`: where
- * that call is refused, a preloaded object gives each thread a monotonic timer and weighs each
- * sample by the CPU time the thread used since the one before. */
+ * that call is refused, a preloaded object gives each thread timers that find it at moments of its
+ * CPU time that were drawn before. */
 #ifndef RL_SAMPLE_SAMPLE_H
 #define RL_SAMPLE_SAMPLE_H
 
@@ -41,8 +41,8 @@ enum rl_status rl_sample_probe(enum rl_sample_method method, const char *preload
 
 struct rl_sample_options {
     enum rl_sample_method method;
-    /** Samples a second of CPU time. 0: for timer 997; for perf what takes 2 % of the program's
-     * time at most by what a sample is measured to cost here, 251 to 3989. */
+    /** Samples a second of CPU time. 0: what takes 2 % of the program's time at most by what a
+     * sample is measured to cost here, from 251 to 3989 by perf and to 997 by timers. */
     unsigned rate_hz;
     /** Path of librooflinesample.so: needed for `timer` and for regions marked with the interfaces
      * of other tools. NULL: do without. */

@@ -1,13 +1,15 @@
 /* Three functions whose shares of CPU time the program knows itself.
  *
- *     shares OUT [-t THREADS] [-f FORKS] [-e] [-m MILLISECONDS] [-r] [-g MICROSECONDS]
+ *     shares OUT [-t THREADS] [-f FORKS] [-e] [-m MILLISECONDS] [-r] [-g MICROSECONDS] [-w
+ * MICROSECONDS]
  *
  * Each thread runs alpha, beta and gamma in turns, 25 : 72 : 3 by work, and times every turn by its
  * own CPU clock. OUT gets one line a function and process: name, first and last file offset of its
  * code, CPU seconds, wall-clock seconds. -f: so many children do the same; -e: the program starts
  * itself anew first; -r: alpha, beta and gamma are marked regions, the CPU clock is read inside and
  * the wall clock outside of them; -g: turns begin at multiples of so long, are a tenth as long, and
- * are waited for at work.
+ * are waited for at work; -w: turns are a tenth as long and such a sleep follows each round of
+ * them.
  *
  * A turn is some milliseconds long: reading a CPU clock may take ten microseconds. */
 #include <fcntl.h>
@@ -66,6 +68,7 @@ struct worker {
 static double limit_s = 0.5;
 static int use_regions;
 static uint64_t grid_ns;
+static useconds_t sleep_us;
 
 static double cpu_now(void)
 {
@@ -108,7 +111,9 @@ static void *work(void *argument)
     while (cpu_now() - begin < limit_s) {
         await_grid();
         for (int i = 0; i < N_FUNCTIONS; i++)
-            run(w, i, grid_ns ? 1 : LONG);
+            run(w, i, grid_ns || sleep_us ? 1 : LONG);
+        if (sleep_us)
+            usleep(sleep_us);
     }
     return NULL;
 }
@@ -156,7 +161,7 @@ int main(int argc, char **argv)
     int n_threads = 1;
     int n_forks = 0;
     int c;
-    while ((c = getopt(argc, argv, "t:f:em:rg:")) != -1) {
+    while ((c = getopt(argc, argv, "t:f:em:rg:w:")) != -1) {
         if (c == 't')
             n_threads = atoi(optarg) < MAX_THREADS ? atoi(optarg) : MAX_THREADS;
         if (c == 'f')
@@ -165,6 +170,8 @@ int main(int argc, char **argv)
             limit_s = atof(optarg) * 1e-3;
         if (c == 'r')
             use_regions = 1;
+        if (c == 'w')
+            sleep_us = (useconds_t)atoi(optarg);
         if (c == 'g')
             grid_ns = (uint64_t)(atof(optarg) * 1e3);
         if (c == 'e' && !getenv("SHARES_AGAIN")) {

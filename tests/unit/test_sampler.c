@@ -31,6 +31,8 @@
 /* A share may miss the truth by this, beside so many standard deviations of sampling itself. */
 #define BIAS       0.01
 #define DEVIATIONS 4
+/* Half a second at the least rate there is has twice as many. */
+#define LEAST_SAMPLES 60
 /* A program that gets less than this of one CPU cannot be looked at when it would be time. */
 #define LEAST_CPUS 0.6
 /* The kernel runs the clocks of CPU time at the processor's own pace, and sets that of the wall
@@ -148,7 +150,7 @@ static void assert_shares(struct rl_samples *s, const struct truth *truth)
     group(s, truth, time);
     skip_where_busy(s, truth);
     uint64_t n_samples = time[0].n_samples + time[1].n_samples + time[2].n_samples;
-    assert_true(n_samples > 100);
+    assert_true(n_samples > LEAST_SAMPLES);
     for (int i = 0; i < N_FUNCTIONS; i++) {
         double is = time[i].cpu_s / s->sampled_s;
         double should = truth->cpu_s[i] / truth->total_s;
@@ -244,12 +246,11 @@ static void what_a_sample_costs_is_measured(void **state)
     rl_samples_release(&run.samples);
 }
 
-/* By perf, as long as no rate is demanded; timers have theirs. */
+/* As long as no rate is demanded. */
 static void samples_take_little_of_the_time(void **state)
 {
-    (void)state;
-    skip_without(RL_SAMPLE_PERF);
-    struct run run = run_shares(RL_SAMPLE_PERF, false, NULL, NULL);
+    skip_without(method_of(state));
+    struct run run = run_shares(method_of(state), false, NULL, NULL);
     uint64_t n = 0;
     for (size_t i = 0; i < run.samples.n_bucket; i++)
         n += run.samples.bucket[i].n_samples;
@@ -273,6 +274,15 @@ static void shares_of_four_threads_are_true(void **state)
     for (size_t i = 0; i < run.samples.n_thread; i++)
         busy += run.samples.thread[i].cpu_s > 0.1 * run.samples.sampled_s;
     assert_int_equal(busy, 4);
+    rl_samples_release(&run.samples);
+}
+
+/* Where it waits, and when it is woken, are always the same places of its code. */
+static void shares_of_a_thread_that_sleeps_are_true(void **state)
+{
+    skip_without(method_of(state));
+    struct run run = run_shares(method_of(state), false, "-m1000", "-w100");
+    assert_shares(&run.samples, &run.truth);
     rl_samples_release(&run.samples);
 }
 
@@ -658,8 +668,9 @@ int main(void)
         BOTH(shares_of_one_thread_are_true),
         BOTH(a_program_in_step_with_the_samples_has_true_shares),
         BOTH(what_a_sample_costs_is_measured),
-        cmocka_unit_test(samples_take_little_of_the_time),
+        BOTH(samples_take_little_of_the_time),
         BOTH(shares_of_four_threads_are_true),
+        BOTH(shares_of_a_thread_that_sleeps_are_true),
         BOTH(children_are_followed),
         BOTH(an_exec_starts_a_new_image),
         BOTH(modules_are_identified),

@@ -1,30 +1,32 @@
-/* The functions of libc that the preloaded object stands in front of: thread creation, so that
- * every thread is sampled; signal masks, so that samples arrive; sleeping, so that it is not cut
- * short by one. Each calls the one behind it and changes nothing when sampling is off. */
+/* The functions of libc that the preloaded object stands in front of beside those that wait: thread
+ * creation, so that every thread is sampled; signal masks and handlers, so that samples arrive and
+ * are ours. Each calls the one behind it and changes nothing when sampling is off. */
 #include "sample/preload/interpose.h"
 #include "sample/preload/timer.h"
 
 #include <dlfcn.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/select.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
+#include <threads.h>
 
-void preload_find_next(void *to, const char *name)
+void preload_find_form(void *to, const char *name, const char *version)
 {
     void *found;
     memcpy(&found, to, sizeof found);
     if (found)
         return;
-    found = dlsym(RTLD_NEXT, name);
+    found = version ? dlvsym(RTLD_NEXT, name, version) : NULL;
+    if (!found)
+        found = dlsym(RTLD_NEXT, name);
     if (!found)
         abort();
     memcpy(to, &found, sizeof found);
+}
+
+void preload_find_next(void *to, const char *name)
+{
+    preload_find_form(to, name, NULL);
 }
 
 struct start {
@@ -57,6 +59,35 @@ EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
     return status;
 }
 
+struct c11_start {
+    thrd_start_t routine;
+    void *argument;
+};
+
+static int c11_thread_main(void *argument)
+{
+    struct c11_start start = *(struct c11_start *)argument;
+    free(argument);
+    timer_thread_begin();
+    int result = start.routine(start.argument);
+    timer_thread_end();
+    return result;
+}
+
+EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
+{
+    static int (*next)(thrd_t *, thrd_start_t, void *);
+    preload_find_next(&next, "thrd_create");
+    struct c11_start *start = timer_start() ? malloc(sizeof *start) : NULL;
+    if (!start)
+        return next(thread, routine, argument);
+    *start = (struct c11_start){routine, argument};
+    int status = next(thread, c11_thread_main, start);
+    if (status != thrd_success)
+        free(start);
+    return status;
+}
+
 /* A program that blocks all signals does not mean this one. */
 static const sigset_t *without_ours(int how, const sigset_t *set, sigset_t *copy)
 {
@@ -83,85 +114,44 @@ EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old)
     return next(how, without_ours(how, set, &copy), old);
 }
 
-/* The kernel's signal set is one word of the C library's. */
-static void mask_ours(int how)
+/* Many programs set all signals back to their defaults: that of ours would end them. What they ask
+ * for is told to them again and never done. */
+EXPORT int sigaction(int number, const struct sigaction *action, struct sigaction *before)
 {
-    if (!timer_start())
-        return;
-    uint64_t set = (uint64_t)1 << (timer_signal() - 1);
-    syscall(SYS_rt_sigprocmask, how, &set, NULL, sizeof set);
+    static int (*next)(int, const struct sigaction *, struct sigaction *);
+    static struct sigaction theirs;
+    preload_find_next(&next, "sigaction");
+    if (number != timer_signal() || !timer_start())
+        return next(number, action, before);
+    struct sigaction old = theirs;
+    if (action)
+        theirs = *action;
+    if (before)
+        *before = old;
+    return 0;
 }
 
-EXPORT int nanosleep(const struct timespec *wanted, struct timespec *left)
-{
-    static int (*next)(const struct timespec *, struct timespec *);
-    preload_find_next(&next, "nanosleep");
-    mask_ours(SIG_BLOCK);
-    int result = next(wanted, left);
-    mask_ours(SIG_UNBLOCK);
-    return result;
-}
+typedef void (*handler)(int);
 
-EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *wanted,
-                           struct timespec *left)
-{
-    static int (*next)(clockid_t, int, const struct timespec *, struct timespec *);
-    preload_find_next(&next, "clock_nanosleep");
-    mask_ours(SIG_BLOCK);
-    int result = next(clock, flags, wanted, left);
-    mask_ours(SIG_UNBLOCK);
-    return result;
-}
+#define SIGNAL_FUNCTION(name)                                                                      \
+    EXPORT handler name(int number, handler wanted)                                                \
+    {                                                                                              \
+        static handler (*next)(int, handler);                                                      \
+        static handler theirs = SIG_DFL;                                                           \
+        preload_find_next(&next, #name);                                                           \
+        if (number != timer_signal() || !timer_start())                                            \
+            return next(number, wanted);                                                           \
+        handler old = theirs;                                                                      \
+        theirs = wanted;                                                                           \
+        return old;                                                                                \
+    }
 
-EXPORT unsigned sleep(unsigned seconds)
-{
-    static unsigned (*next)(unsigned);
-    preload_find_next(&next, "sleep");
-    mask_ours(SIG_BLOCK);
-    unsigned result = next(seconds);
-    mask_ours(SIG_UNBLOCK);
-    return result;
-}
-
-EXPORT int usleep(useconds_t microseconds)
-{
-    static int (*next)(useconds_t);
-    preload_find_next(&next, "usleep");
-    mask_ours(SIG_BLOCK);
-    int result = next(microseconds);
-    mask_ours(SIG_UNBLOCK);
-    return result;
-}
-
-EXPORT int poll(struct pollfd *fds, nfds_t n, int timeout_ms)
-{
-    static int (*next)(struct pollfd *, nfds_t, int);
-    preload_find_next(&next, "poll");
-    mask_ours(SIG_BLOCK);
-    int result = next(fds, n, timeout_ms);
-    mask_ours(SIG_UNBLOCK);
-    return result;
-}
-
-EXPORT int select(int n, fd_set *in, fd_set *out, fd_set *odd, struct timeval *timeout)
-{
-    static int (*next)(int, fd_set *, fd_set *, fd_set *, struct timeval *);
-    preload_find_next(&next, "select");
-    mask_ours(SIG_BLOCK);
-    int result = next(n, in, out, odd, timeout);
-    mask_ours(SIG_UNBLOCK);
-    return result;
-}
-
-EXPORT int epoll_wait(int fd, struct epoll_event *events, int n, int timeout_ms)
-{
-    static int (*next)(int, struct epoll_event *, int, int);
-    preload_find_next(&next, "epoll_wait");
-    mask_ours(SIG_BLOCK);
-    int result = next(fd, events, n, timeout_ms);
-    mask_ours(SIG_UNBLOCK);
-    return result;
-}
+SIGNAL_FUNCTION(signal)
+SIGNAL_FUNCTION(ssignal)
+SIGNAL_FUNCTION(sysv_signal)
+EXPORT handler __sysv_signal(int number, handler wanted); /* signal of strict C */
+SIGNAL_FUNCTION(__sysv_signal)
+SIGNAL_FUNCTION(sigset)
 
 __attribute__((constructor)) static void begin(void)
 {

@@ -7,5 +7,7 @@
 /** Fill the pointer to a function that `to` points to with the next definition of it, once. Ends
  * the program if there is none. */
 void preload_find_next(void *to, const char *name);
+/** The same; of several forms of it that of this version, where there is one. */
+void preload_find_form(void *to, const char *name, const char *version);
 
 #endif

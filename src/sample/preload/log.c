@@ -97,6 +97,16 @@ void log_image(bool was_execed, uint64_t time_ns)
     syscall(SYS_close, fd);
 }
 
+void log_refused(void)
+{
+    char path[PATH_SIZE];
+    char *at = put_text(put_text(path, directory), "/" TIMER_REFUSED_PREFIX);
+    put_number(put_field(at, (uint64_t)getpid()), log_now_ns());
+    int fd = make_file(path);
+    if (fd >= 0)
+        syscall(SYS_close, fd);
+}
+
 /* A line of the maps file as its characters come: START-END PERMS … */
 struct parser {
     struct range range;

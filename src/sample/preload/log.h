@@ -11,6 +11,8 @@
 bool log_open(const char *directory);
 /** Note that an image begins in this process. */
 void log_image(bool was_execed, uint64_t time_ns);
+/** Note that a thread of this process cannot be sampled. */
+void log_refused(void);
 /** Make sure that the mapping around `ip` is written down; does nothing if it is already. */
 void log_mapping(uint64_t ip);
 /** A new chunk with room for samples, or NULL. `*ret_room` is how many. */

@@ -1,16 +1,21 @@
 /* Sampling by timers, inside the user's program.
  *
- * Each thread has a monotonic timer that signals it; the handler notes the instruction pointer and
- * the CPU time used since the last sample. (A thread-CPU-time timer alone expires on scheduler
- * ticks only and is biased.) A timer that expires while its thread does not run finds it where it
- * was put aside, most often at a system call: such a signal is late, it is no sample, and its CPU
- * time goes to the next one. A thread that blocks must not be woken: after two signals without CPU
- * time its monotonic timer rests, and a timer on its CPU time starts it again when it works. */
+ * A thread's samples are due at moments of its CPU time that are drawn before, so that where it
+ * waits, or for how long, has no part in where it is found; each stands for the mean interval. A
+ * timer of the CPU time itself goes off at the scheduler's ticks only. So a monotonic timer is set
+ * to when the sample will be due if the thread runs on; if it did not, its signal is no sample, and
+ * the timer is set to what is left.
+ *
+ * A thread that blocks should not be woken. In calls that waits.c knows the signal is blocked, or
+ * its timer is left alone, and set anew afterwards. Elsewhere it may wake a thread in vain as often
+ * as it has found it at work; then the monotonic timer rests, and a timer on the thread's CPU time
+ * starts it again when it works. */
 #include "sample/preload/timer.h"
 #include "sample/preload/log.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -18,16 +23,19 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#define NS_PER_S   1000000000u
-#define MAX_HZ     100000
-#define IDLE_TICKS 2
-/* Below this part of a period a thread counts as idle in it. */
+#define NS_PER_S 1000000000u
+#define MAX_HZ   100000
+/* Times that a thread may be woken in vain, at the most and at first. */
+#define MOST_WAKES 4
+/* Below this part of the time that its timer was set to a thread counts as idle. */
 #define IDLE_PART 10
-/* A signal later than this part of a period found its thread off the CPU. */
-#define LATE_PART 16
-/* Where clocks are coarse every signal is late: after so many of them that tells nothing. */
-#define TRIAL       64
-#define TRIAL_LEAST 8
+/* A sample is not put off by less than this part of a period: interrupts and a busy host take some
+ * of a thread's time. */
+#define EARLY_PART 64
+/* After so many intervals nothing tells when the first began. */
+#define SETTLING 8
+/* 2^64 over the golden ratio: threads begun at almost the same time draw different numbers. */
+#define SPREAD 0x9E3779B97F4A7C15u
 /* Neither the kernel nor programs use this one; Java's libraries take SIGRTMAX - 2, profilers
  * SIGPROF.
  */
@@ -40,15 +48,17 @@
 enum state { STATE_UNKNOWN, STATE_STARTING, STATE_OFF, STATE_ON };
 
 struct thread {
-    timer_t wall, cpu;
+    int wall, cpu; /**< timers, by the kernel's numbers */
     bool has_wall, has_cpu;
+    bool had_no_cpu; /**< it was refused */
     int32_t pid, tid;
-    uint64_t cpu_ns;      /**< at the last sample */
-    uint64_t tick_cpu_ns; /**< at the last signal */
-    uint64_t due_ns;      /**< when the wall timer expires */
+    uint64_t due_cpu_ns;  /**< CPU time at the next sample */
+    uint64_t tick_cpu_ns; /**< when the wall timer was set last */
+    uint64_t set_ns;      /**< to so much from then */
+    uint64_t due_ns;      /**< when it expires; 0: at the end of a wait; UINT64_MAX: it rests */
     uint64_t random;      /**< state of the generator of intervals */
-    unsigned idle_ticks;
-    unsigned n_ticks, n_late; /**< until the trial is over */
+    unsigned wakes;       /**< in vain, that are left */
+    bool waits;           /**< in a call that waits */
     struct timer_chunk *chunk;
     uint32_t chunk_bytes, room;
     uint32_t n_lost;
@@ -71,12 +81,12 @@ static uint64_t cpu_time_ns(void)
     return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-static void set_timer(timer_t timer, int flags, uint64_t first_ns)
+static void set_timer(int timer, int flags, uint64_t first_ns)
 {
     struct itimerspec when = {
         .it_value = {(time_t)(first_ns / NS_PER_S), (long)(first_ns % NS_PER_S)},
     };
-    timer_settime(timer, flags, &when, NULL);
+    syscall(SYS_timer_settime, timer, flags, &when, NULL);
 }
 
 /* From half a period to one and a half: a program that repeats itself once or so a period must not
@@ -89,21 +99,25 @@ static uint64_t next_interval_ns(struct thread *t)
     return period_ns / 2 + t->random % period_ns;
 }
 
-static void start_wall(struct thread *t)
+/* What is left of an interval when a thread begins: the intervals began long before. */
+static uint64_t first_interval_ns(struct thread *t)
 {
-    t->due_ns = log_now_ns() + next_interval_ns(t);
-    set_timer(t->wall, TIMER_ABSTIME, t->due_ns);
+    uint64_t left_ns = SETTLING * period_ns + next_interval_ns(t);
+    for (;;) {
+        uint64_t interval_ns = next_interval_ns(t);
+        if (interval_ns > left_ns)
+            return interval_ns - left_ns;
+        left_ns -= interval_ns;
+    }
 }
 
-static bool is_late(struct thread *t, uint64_t now_ns)
+static void start_wall(struct thread *t, uint64_t cpu_ns)
 {
-    bool late = now_ns > t->due_ns + period_ns / LATE_PART;
-    if (t->n_ticks < TRIAL) {
-        t->n_ticks++;
-        t->n_late += late;
-    }
-    bool is_coarse = t->n_ticks == TRIAL && t->n_late > TRIAL - TRIAL_LEAST;
-    return late && !is_coarse;
+    uint64_t least_ns = period_ns / EARLY_PART;
+    t->tick_cpu_ns = cpu_ns;
+    t->set_ns = t->due_cpu_ns > cpu_ns + least_ns ? t->due_cpu_ns - cpu_ns : least_ns;
+    t->due_ns = log_now_ns() + t->set_ns;
+    set_timer(t->wall, TIMER_ABSTIME, t->due_ns);
 }
 
 static bool have_room(struct thread *t)
@@ -127,17 +141,39 @@ static bool have_room(struct thread *t)
     return true;
 }
 
-/* Set the wall timer anew; rest that of a thread that does not run, and wake it when it runs again.
- */
-static void follow_activity(struct thread *t, uint64_t used_ns, bool is_cpu_timer)
+/* Of the C library's own function nobody says that signal handlers may call it. */
+static bool make_timer(clockid_t clock, int32_t tid, int *ret)
 {
-    if (is_cpu_timer || used_ns * IDLE_PART >= period_ns)
-        t->idle_ticks = 0;
-    else if (++t->idle_ticks >= IDLE_TICKS && t->has_cpu) {
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGNAL};
+    event.sigev_value.sival_ptr = ret;
+    event.sigev_notify_thread_id = tid;
+    return syscall(SYS_timer_create, clock, &event, ret) == 0;
+}
+
+/* Few threads ever need one. */
+static bool have_cpu_timer(struct thread *t)
+{
+    if (!t->has_cpu && !t->had_no_cpu) {
+        t->has_cpu = make_timer(CLOCK_THREAD_CPUTIME_ID, t->tid, &t->cpu);
+        t->had_no_cpu = !t->has_cpu;
+    }
+    return t->has_cpu;
+}
+
+/* Set the wall timer anew, in a wait when that is over; rest that of a thread that does not run. */
+static void follow_activity(struct thread *t, uint64_t cpu_ns, bool is_cpu_timer)
+{
+    bool is_idle = !is_cpu_timer && (cpu_ns - t->tick_cpu_ns) * IDLE_PART < t->set_ns;
+    if (is_idle && !t->wakes && have_cpu_timer(t)) {
+        t->due_ns = UINT64_MAX;
         set_timer(t->cpu, 0, 1);
         return;
     }
-    start_wall(t);
+    t->wakes -= is_idle && t->wakes;
+    if (t->waits)
+        t->due_ns = 0;
+    else
+        start_wall(t, cpu_ns);
 }
 
 static uint64_t instruction_pointer(const void *context)
@@ -154,16 +190,25 @@ static uint64_t instruction_pointer(const void *context)
 #endif
 }
 
-static void take_sample(struct thread *t, uint64_t ip, uint64_t cpu_ns)
+/* The intervals that have gone by since the sample before, if any; the next one's end is due. */
+static uint64_t intervals_gone(struct thread *t, uint64_t cpu_ns)
 {
-    uint64_t used_ns = cpu_ns - t->cpu_ns;
+    uint64_t n = 0;
+    for (; t->due_cpu_ns <= cpu_ns + period_ns / EARLY_PART; n++)
+        t->due_cpu_ns += next_interval_ns(t);
+    return n;
+}
+
+static void take_sample(struct thread *t, uint64_t ip, uint64_t n_intervals)
+{
     log_mapping(ip);
-    if (!used_ns || !have_room(t))
+    t->wakes += t->wakes < MOST_WAKES;
+    if (!have_room(t))
         return;
     /* The time is taken after the mapping was noted, so that it is known by then. */
-    t->chunk->sample[t->chunk->n] = (struct timer_sample){ip, log_now_ns(), used_ns};
+    t->chunk->sample[t->chunk->n] =
+        (struct timer_sample){ip, log_now_ns(), n_intervals * period_ns};
     __atomic_store_n(&t->chunk->n, t->chunk->n + 1, __ATOMIC_RELEASE);
-    t->cpu_ns = cpu_ns;
 }
 
 static void on_signal(int number, siginfo_t *info, void *context)
@@ -172,23 +217,81 @@ static void on_signal(int number, siginfo_t *info, void *context)
     int saved_errno = errno;
     struct thread *t = self;
     if (t && info->si_code == SI_TIMER && state == STATE_ON) {
-        bool is_cpu_timer = info->si_value.sival_ptr == &t->cpu;
-        uint64_t now_ns = log_now_ns();
         uint64_t cpu_ns = cpu_time_ns();
-        if (!is_cpu_timer && !is_late(t, now_ns))
-            take_sample(t, instruction_pointer(context), cpu_ns);
-        follow_activity(t, cpu_ns - t->tick_cpu_ns, is_cpu_timer);
-        t->tick_cpu_ns = cpu_ns;
+        uint64_t n_intervals = intervals_gone(t, cpu_ns);
+        if (n_intervals)
+            take_sample(t, instruction_pointer(context), n_intervals);
+        follow_activity(t, cpu_ns, info->si_value.sival_ptr == &t->cpu);
     }
     errno = saved_errno;
 }
 
-static bool make_timer(clockid_t clock, int32_t tid, timer_t *ret)
+/* The kernel's signal set is one word of the C library's. */
+static uint64_t signal_set(void)
 {
-    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGNAL};
-    event.sigev_value.sival_ptr = ret;
-    event.sigev_notify_thread_id = tid;
-    return timer_create(clock, &event, ret) == 0;
+    return (uint64_t)1 << (SIGNAL - 1);
+}
+
+void timer_mask(void)
+{
+    uint64_t set = signal_set();
+    if (self && self->has_wall)
+        syscall(SYS_rt_sigprocmask, SIG_BLOCK, &set, NULL, sizeof set);
+}
+
+static uint64_t word_of(function called)
+{
+    return (uint64_t)(uintptr_t)called;
+}
+
+/* Samples that became due meanwhile are of the system call's own time. */
+static void set_anew(struct thread *t, function called)
+{
+    uint64_t cpu_ns = cpu_time_ns();
+    uint64_t n_intervals = intervals_gone(t, cpu_ns);
+    if (n_intervals)
+        take_sample(t, word_of(called), n_intervals);
+    start_wall(t, cpu_ns);
+}
+
+/* Taking a signal that came meanwhile costs a tenth of having it delivered. */
+void timer_unmask(function called)
+{
+    struct thread *t = self;
+    uint64_t set = signal_set();
+    static const struct timespec none;
+    if (!t || !t->has_wall)
+        return;
+    int saved_errno = errno;
+    if (t->due_ns == UINT64_MAX || log_now_ns() >= t->due_ns) {
+        syscall(SYS_rt_sigtimedwait, &set, NULL, &none, sizeof set);
+        set_anew(t, called);
+    }
+    syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, sizeof set);
+    errno = saved_errno;
+}
+
+void timer_wait_begin(void)
+{
+    if (self)
+        self->waits = true;
+}
+
+void timer_wait_end(function called)
+{
+    struct thread *t = self;
+    if (!t)
+        return;
+    int saved_errno = errno;
+    t->waits = false;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (!t->due_ns && t->has_wall) {
+        uint64_t set = signal_set();
+        syscall(SYS_rt_sigprocmask, SIG_BLOCK, &set, NULL, sizeof set);
+        set_anew(t, called);
+        syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, sizeof set);
+    }
+    errno = saved_errno;
 }
 
 void timer_thread_begin(void)
@@ -201,23 +304,29 @@ void timer_thread_begin(void)
         return;
     t->pid = (int32_t)getpid();
     t->tid = (int32_t)syscall(SYS_gettid);
-    t->cpu_ns = t->tick_cpu_ns = cpu_time_ns();
-    t->random = log_now_ns() | 1;
+    uint64_t cpu_ns = cpu_time_ns();
+    t->random = (log_now_ns() ^ (uint64_t)t->tid) * SPREAD | 1;
+    t->due_cpu_ns = cpu_ns + first_interval_ns(t);
+    t->wakes = MOST_WAKES;
     self = t;
     pthread_setspecific(key, t);
     t->has_wall = make_timer(CLOCK_MONOTONIC, t->tid, &t->wall);
-    t->has_cpu = t->has_wall && make_timer(CLOCK_THREAD_CPUTIME_ID, t->tid, &t->cpu);
-    if (t->has_wall)
-        start_wall(t);
+    if (!t->has_wall) {
+        log_refused();
+        return;
+    }
+    uint64_t set = signal_set();
+    syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, sizeof set);
+    start_wall(t, cpu_ns);
 }
 
 static void end_thread(void *state_of_thread)
 {
     struct thread *t = state_of_thread;
     if (t->has_wall)
-        timer_delete(t->wall);
+        syscall(SYS_timer_delete, t->wall);
     if (t->has_cpu)
-        timer_delete(t->cpu);
+        syscall(SYS_timer_delete, t->cpu);
     self = NULL;
     log_close_chunk(t->chunk, t->chunk_bytes);
     munmap(t, sizeof *t);

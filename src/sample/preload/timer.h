@@ -10,6 +10,16 @@ bool timer_start(void);
 /** Begin and end sampling of the calling thread. */
 void timer_thread_begin(void);
 void timer_thread_end(void);
+
+typedef void (*function)(void);
+
+/** Around `called`, which waits and would be cut short by a signal. */
+void timer_mask(void);
+void timer_unmask(function called);
+/** Around one that waits on after a signal. These cost next to nothing. */
+void timer_wait_begin(void);
+void timer_wait_end(function called);
+
 /** The signal the timers send. */
 int timer_signal(void);
 

@@ -1,8 +1,8 @@
 /* What the preloaded object leaves in the scratch directory, and the variables that steer it.
  *
- * Three kinds of file, each named PREFIX.PID.…: `image`, one line when a program image begins;
- * `maps`, a copy of /proc/self/maps at a time; `samples`, one thread's samples. Times are
- * CLOCK_MONOTONIC in nanoseconds. */
+ * Four kinds of file, each named PREFIX.PID.…: `image`, one line when a program image begins;
+ * `maps`, a copy of /proc/self/maps at a time; `samples`, one thread's samples; `refused`, empty.
+ * Times are CLOCK_MONOTONIC in nanoseconds. */
 #ifndef RL_SAMPLE_PRELOAD_WIRE_H
 #define RL_SAMPLE_PRELOAD_WIRE_H
 
@@ -15,6 +15,8 @@
 #define TIMER_IMAGE_PREFIX "image."
 /** maps.PID.TIME */
 #define TIMER_MAPS_PREFIX "maps."
+/** refused.PID.TIME: a thread got no timer. */
+#define TIMER_REFUSED_PREFIX "refused."
 /** samples.PID.TID.TIME */
 #define TIMER_SAMPLES_PREFIX "samples."
 
@@ -26,7 +28,7 @@
 struct timer_sample {
     uint64_t ip;
     uint64_t time_ns;
-    uint64_t weight_ns; /**< CPU time of the thread since its sample before */
+    uint64_t weight_ns; /**< CPU time of the thread that it stands for */
 };
 
 /** One file: this, then `n` samples. */

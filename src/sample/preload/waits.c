@@ -1,0 +1,152 @@
+/* Calls of libc that wait and return at any signal with a handler, whether or not that asks for
+ * system calls to be taken up again: signal(7). Samples must not end them, nor be what a program
+ * waits for. Each calls the one behind it and changes nothing when sampling is off. */
+#include "sample/preload/interpose.h"
+#include "sample/preload/timer.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/epoll.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
+#include <sys/select.h>
+#include <sys/sem.h>
+#include <sys/signalfd.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WAIT(type, name, parameters, arguments)                                                    \
+    EXPORT type name parameters                                                                    \
+    {                                                                                              \
+        static type(*next) parameters;                                                             \
+        preload_find_next(&next, #name);                                                           \
+        timer_mask();                                                                              \
+        type result = next arguments;                                                              \
+        timer_unmask((function)next);                                                              \
+        return result;                                                                             \
+    }
+
+WAIT(int, nanosleep, (const struct timespec *wanted, struct timespec *left), (wanted, left))
+WAIT(int, clock_nanosleep,
+     (clockid_t clock, int flags, const struct timespec *wanted, struct timespec *left),
+     (clock, flags, wanted, left))
+WAIT(unsigned, sleep, (unsigned seconds), (seconds))
+WAIT(int, usleep, (useconds_t microseconds), (microseconds))
+WAIT(int, thrd_sleep, (const struct timespec *wanted, struct timespec *left), (wanted, left))
+WAIT(int, pause, (void), ())
+WAIT(int, poll, (struct pollfd * fds, nfds_t n, int timeout_ms), (fds, n, timeout_ms))
+WAIT(int, select, (int n, fd_set *in, fd_set *out, fd_set *odd, struct timeval *timeout),
+     (n, in, out, odd, timeout))
+WAIT(int, epoll_wait, (int fd, struct epoll_event *events, int n, int timeout_ms),
+     (fd, events, n, timeout_ms))
+WAIT(int, semop, (int id, struct sembuf *operations, size_t n), (id, operations, n))
+WAIT(int, semtimedop, (int id, struct sembuf *operations, size_t n, const struct timespec *timeout),
+     (id, operations, n, timeout))
+WAIT(int, msgsnd, (int id, const void *message, size_t n, int flags), (id, message, n, flags))
+WAIT(ssize_t, msgrcv, (int id, void *message, size_t n, long type, int flags),
+     (id, message, n, type, flags))
+
+/* What poll is under _FORTIFY_SOURCE. */
+EXPORT int __poll_chk(struct pollfd *fds, nfds_t n, int timeout_ms, size_t bytes);
+WAIT(int, __poll_chk, (struct pollfd * fds, nfds_t n, int timeout_ms, size_t bytes),
+     (fds, n, timeout_ms, bytes))
+
+/* These go on by themselves after a signal. The oldest of them had another form once, which old C
+ * libraries still find first. */
+#define FORM_SINCE "GLIBC_2.3.2"
+
+#define QUIET_WAIT(type, name, parameters, arguments)                                              \
+    EXPORT type name parameters                                                                    \
+    {                                                                                              \
+        static type(*next) parameters;                                                             \
+        preload_find_form(&next, #name, FORM_SINCE);                                               \
+        timer_wait_begin();                                                                        \
+        type result = next arguments;                                                              \
+        timer_wait_end((function)next);                                                            \
+        return result;                                                                             \
+    }
+
+QUIET_WAIT(int, pthread_cond_wait, (pthread_cond_t * condition, pthread_mutex_t *mutex),
+           (condition, mutex))
+QUIET_WAIT(int, pthread_cond_timedwait,
+           (pthread_cond_t * condition, pthread_mutex_t *mutex, const struct timespec *until),
+           (condition, mutex, until))
+QUIET_WAIT(int, pthread_cond_clockwait,
+           (pthread_cond_t * condition, pthread_mutex_t *mutex, clockid_t clock,
+            const struct timespec *until),
+           (condition, mutex, clock, until))
+QUIET_WAIT(int, pthread_barrier_wait, (pthread_barrier_t * barrier), (barrier))
+QUIET_WAIT(int, pthread_join, (pthread_t thread, void **ret), (thread, ret))
+QUIET_WAIT(int, sem_wait, (sem_t * semaphore), (semaphore))
+QUIET_WAIT(int, sem_timedwait, (sem_t * semaphore, const struct timespec *until),
+           (semaphore, until))
+
+/* Masks that hold during a wait get our signal added; NULL leaves that which blocks it already. */
+static const sigset_t *with_ours(const sigset_t *set, sigset_t *copy)
+{
+    if (!set || !timer_start())
+        return set;
+    *copy = *set;
+    sigaddset(copy, timer_signal());
+    return copy;
+}
+
+#define WAIT_MASKED(type, name, parameters, arguments)                                             \
+    EXPORT type name parameters                                                                    \
+    {                                                                                              \
+        static type(*next) parameters;                                                             \
+        sigset_t copy;                                                                             \
+        preload_find_next(&next, #name);                                                           \
+        timer_mask();                                                                              \
+        type result = next arguments;                                                              \
+        timer_unmask((function)next);                                                              \
+        return result;                                                                             \
+    }
+
+WAIT_MASKED(int, sigsuspend, (const sigset_t *set), (with_ours(set, &copy)))
+WAIT_MASKED(int, ppoll,
+            (struct pollfd * fds, nfds_t n, const struct timespec *timeout, const sigset_t *set),
+            (fds, n, timeout, with_ours(set, &copy)))
+WAIT_MASKED(int, pselect,
+            (int n, fd_set *in, fd_set *out, fd_set *odd, const struct timespec *timeout,
+             const sigset_t *set),
+            (n, in, out, odd, timeout, with_ours(set, &copy)))
+WAIT_MASKED(int, epoll_pwait,
+            (int fd, struct epoll_event *events, int n, int timeout_ms, const sigset_t *set),
+            (fd, events, n, timeout_ms, with_ours(set, &copy)))
+
+EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
+                       const sigset_t *set, size_t bytes);
+WAIT_MASKED(int, __ppoll_chk,
+            (struct pollfd * fds, nfds_t n, const struct timespec *timeout, const sigset_t *set,
+             size_t bytes),
+            (fds, n, timeout, with_ours(set, &copy), bytes))
+
+/* A program that waits for all signals does not mean this one. */
+static const sigset_t *without_ours(const sigset_t *set, sigset_t *copy)
+{
+    if (!set || !timer_start())
+        return set;
+    *copy = *set;
+    sigdelset(copy, timer_signal());
+    return copy;
+}
+
+WAIT_MASKED(int, sigwait, (const sigset_t *set, int *number), (without_ours(set, &copy), number))
+WAIT_MASKED(int, sigwaitinfo, (const sigset_t *set, siginfo_t *info),
+            (without_ours(set, &copy), info))
+WAIT_MASKED(int, sigtimedwait,
+            (const sigset_t *set, siginfo_t *info, const struct timespec *timeout),
+            (without_ours(set, &copy), info, timeout))
+
+EXPORT int signalfd(int fd, const sigset_t *set, int flags)
+{
+    static int (*next)(int, const sigset_t *, int);
+    sigset_t copy;
+    preload_find_next(&next, "signalfd");
+    return next(fd, without_ours(set, &copy), flags);
+}

@@ -1,0 +1,188 @@
+/* Programs that are awkward to sample from inside: awkward HOW. Works, does something with signals,
+ * waits or threads, and ends with 0 if that went as it does without samples. */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/time.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WORK_S     0.1
+#define WAIT_S     0.3
+#define C11_RESULT 7
+
+static volatile double sink;
+static volatile sig_atomic_t n_alarms;
+
+static double clock_s(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static double now_s(void)
+{
+    return clock_s(CLOCK_MONOTONIC);
+}
+
+static void work(void)
+{
+    double end_s = clock_s(CLOCK_THREAD_CPUTIME_ID) + WORK_S;
+    while (clock_s(CLOCK_THREAD_CPUTIME_ID) < end_s)
+        sink = sink * 0.999 + 1e-3;
+}
+
+static void on_alarm(int number)
+{
+    n_alarms += number == SIGALRM;
+}
+
+/* The alarm comes that long after the work. */
+static void work_and_set_alarm(void)
+{
+    work();
+    struct itimerval when = {.it_value = {0, (suseconds_t)(WAIT_S * 1e6)}};
+    setitimer(ITIMER_REAL, &when, NULL);
+}
+
+static bool block_all(sigset_t *ret)
+{
+    sigfillset(ret);
+    return sigprocmask(SIG_BLOCK, ret, NULL) == 0;
+}
+
+/* As daemons do. */
+static bool resets_all_signals(void)
+{
+    struct sigaction seen = {0};
+    struct sigaction fallback = {.sa_handler = SIG_DFL};
+    for (int i = 1; i < NSIG; i++)
+        signal(i, SIG_DFL);
+    for (int i = 1; i < NSIG; i++)
+        sigaction(i, &fallback, NULL);
+    work();
+    return sigaction(SIGSTKFLT, NULL, &seen) == 0 && seen.sa_handler == SIG_DFL;
+}
+
+static bool waits_for_all_signals(void)
+{
+    sigset_t all;
+    int number = 0;
+    if (!block_all(&all))
+        return false;
+    work_and_set_alarm();
+    return sigwait(&all, &number) == 0 && number == SIGALRM;
+}
+
+static bool waits_for_none_in_time(void)
+{
+    sigset_t all;
+    struct timespec most = {0, (long)(WAIT_S * 1e9)};
+    if (!block_all(&all))
+        return false;
+    work();
+    double begin_s = now_s();
+    int number = sigtimedwait(&all, NULL, &most);
+    return number == -1 && errno == EAGAIN && now_s() - begin_s >= WAIT_S;
+}
+
+static bool reads_all_signals(void)
+{
+    sigset_t all;
+    struct signalfd_siginfo info = {0};
+    if (!block_all(&all))
+        return false;
+    int fd = signalfd(-1, &all, 0);
+    work_and_set_alarm();
+    return read(fd, &info, sizeof info) == (ssize_t)sizeof info && info.ssi_signo == SIGALRM;
+}
+
+static bool pauses(void)
+{
+    signal(SIGALRM, on_alarm);
+    work_and_set_alarm();
+    pause();
+    return n_alarms == 1;
+}
+
+static bool suspends(void)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    signal(SIGALRM, on_alarm);
+    work_and_set_alarm();
+    sigsuspend(&none);
+    return n_alarms == 1;
+}
+
+static bool polls_with_a_mask(void)
+{
+    sigset_t none;
+    struct timespec most = {0, (long)(WAIT_S * 1e9)};
+    sigemptyset(&none);
+    work();
+    double begin_s = now_s();
+    return ppoll(NULL, 0, &most, &none) == 0 && now_s() - begin_s >= WAIT_S;
+}
+
+static int c11_main(void *result)
+{
+    work();
+    return *(int *)result;
+}
+
+static bool starts_a_c11_thread(void)
+{
+    thrd_t thread;
+    int wanted = C11_RESULT;
+    int result = 0;
+    return thrd_create(&thread, c11_main, &wanted) == thrd_success &&
+           thrd_join(thread, &result) == thrd_success && result == C11_RESULT;
+}
+
+static void *thread_main(void *nothing)
+{
+    work();
+    return nothing;
+}
+
+static bool has_no_timers_left(void)
+{
+    struct rlimit one = {1, 1};
+    pthread_t thread;
+    return setrlimit(RLIMIT_SIGPENDING, &one) == 0 &&
+           pthread_create(&thread, NULL, thread_main, NULL) == 0 && pthread_join(thread, NULL) == 0;
+}
+
+static const struct {
+    const char *name;
+    bool (*run)(void);
+} all_ways[] = {
+    {"reset", resets_all_signals},
+    {"sigwait", waits_for_all_signals},
+    {"wait", waits_for_none_in_time},
+    {"signalfd", reads_all_signals},
+    {"pause", pauses},
+    {"suspend", suspends},
+    {"ppoll", polls_with_a_mask},
+    {"c11", starts_a_c11_thread},
+    {"no-timers", has_no_timers_left},
+};
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; argc > 1 && i < sizeof all_ways / sizeof *all_ways; i++) {
+        if (!strcmp(all_ways[i].name, argv[1]))
+            return all_ways[i].run() ? 0 : 1;
+    }
+    return 2;
+}
