@@ -46,11 +46,12 @@ static void on_alarm(int number)
     n_alarms += number == SIGALRM;
 }
 
-/* The alarm comes that long after the work. */
+/* The alarm comes so long after the work, and again if it was too early for who waits for it. */
 static void work_and_set_alarm(void)
 {
     work();
-    struct itimerval when = {.it_value = {0, (suseconds_t)(WAIT_S * 1e6)}};
+    struct timeval wait = {0, (suseconds_t)(WAIT_S * 1e6)};
+    struct itimerval when = {.it_interval = wait, .it_value = wait};
     setitimer(ITIMER_REAL, &when, NULL);
 }
 
@@ -111,7 +112,7 @@ static bool pauses(void)
     signal(SIGALRM, on_alarm);
     work_and_set_alarm();
     pause();
-    return n_alarms == 1;
+    return n_alarms >= 1;
 }
 
 static bool suspends(void)
@@ -121,7 +122,7 @@ static bool suspends(void)
     signal(SIGALRM, on_alarm);
     work_and_set_alarm();
     sigsuspend(&none);
-    return n_alarms == 1;
+    return n_alarms >= 1;
 }
 
 static bool polls_with_a_mask(void)
