@@ -206,8 +206,13 @@ static enum rl_status add_variants(struct builder *b, struct rl_work_config *con
     for (unsigned i = 0; i < n; i++) {
         const char *name = is_all(&b->variant) ? workload->variant[i].name : b->variant.word[i];
         RL_TRY(rl_work_config_set(config, "variant", name, b->err));
-        if (!is_all(&b->variant) || !workload->probe || workload->probe(config, NULL) == RL_OK)
+        struct rl_error why = {0};
+        bool works =
+            !is_all(&b->variant) || !workload->probe || workload->probe(config, &why) == RL_OK;
+        if (works)
             RL_TRY(add_precisions(b, config));
+        else if (workload->variant[i].cblas && b->options->blas)
+            return rl_fail(b->err, why.status, "%s", why.text); /* the library was asked for */
     }
     return RL_OK;
 }
@@ -235,6 +240,10 @@ static enum rl_status add_named(struct builder *b, const char *name)
             rl_work_option_index(workload, b->options->family[i]->name) >= 0)
             RL_TRY(rl_work_config_set(&config, b->options->family[i]->name, b->options->value[i],
                                       b->err));
+    const char *size = size_option(workload);
+    if (b->size.n && size && config.setting[rl_work_option_index(workload, size)].given)
+        return rl_fail(b->err, RL_EINVAL, "--sizes and --%s both set the size of %s; give one",
+                       size, workload->name);
     return add_variants(b, &config);
 }
 
@@ -255,6 +264,68 @@ static enum rl_status add_standard(struct builder *b)
     return RL_OK;
 }
 
+/* Each option must change something of what runs; one that does not was meant otherwise. */
+static enum rl_status fail_idle(struct rl_error *err, const char *option, const char *why)
+{
+    return rl_fail(err, RL_EINVAL, "--%s would have no effect: %s", option, why);
+}
+
+static bool any_variant(const struct bench_plan *plan,
+                        bool (*is)(const struct rl_work_variant *variant))
+{
+    bool any = false;
+    for (size_t i = 0; i < plan->n; i++)
+        any |= is(&plan->config[i].workload->variant[plan->config[i].variant]);
+    return any;
+}
+
+static bool is_vectorised(const struct rl_work_variant *variant)
+{
+    return variant->vectorised;
+}
+
+static bool is_cblas(const struct rl_work_variant *variant)
+{
+    return variant->cblas;
+}
+
+/* Why an option of a family changes nothing in any config; NULL: it does in one. */
+static const char *why_idle(const struct bench_plan *plan, const char *name)
+{
+    const char *why = "none of these kernels has it";
+    for (size_t i = 0; i < plan->n; i++) {
+        const struct rl_work_config *config = &plan->config[i];
+        int option = rl_work_option_index(config->workload, name);
+        if (option < 0)
+            continue;
+        why = config->workload->idle ? config->workload->idle(config, (unsigned)option) : NULL;
+        if (!why)
+            return NULL;
+    }
+    return why;
+}
+
+static enum rl_status check_effects(const struct builder *b)
+{
+    const struct bench_options *o = b->options;
+    if (o->isa && !any_variant(b->plan, is_vectorised))
+        return fail_idle(b->err, "isa", "none of these variants is written for vectors");
+    if (o->blas && !any_variant(b->plan, is_cblas))
+        return fail_idle(b->err, "blas", "only 'gemm --variant blas' calls such a library");
+    for (unsigned i = 0; i < o->n_family; i++) {
+        const char *why = o->value[i] ? why_idle(b->plan, o->family[i]->name) : NULL;
+        if (why)
+            return fail_idle(b->err, o->family[i]->name, why);
+    }
+    for (size_t i = 0; o->sizes && i < b->plan->n; i++) {
+        const struct rl_workload *workload = b->plan->config[i].workload;
+        const char *why = why_idle(b->plan, size_option(workload));
+        if (why)
+            return fail_idle(b->err, "sizes", why);
+    }
+    return RL_OK;
+}
+
 static enum rl_status build(struct builder *b, const struct rl_arguments *args, unsigned n_cpu)
 {
     const struct bench_options *o = b->options;
@@ -265,13 +336,15 @@ static enum rl_status build(struct builder *b, const struct rl_arguments *args, 
         RL_TRY(words_split(&b->precision, o->precision, "precision", b->err));
     if (o->sizes)
         RL_TRY(words_split(&b->size, o->sizes, "sizes", b->err));
-    if (args->n == 0)
-        return add_standard(b);
+    if (args->n == 0) {
+        RL_TRY(add_standard(b));
+        return check_effects(b);
+    }
     for (int i = 0; i < args->n; i++)
         RL_TRY(add_named(b, args->item[i]));
     if (b->plan->n == 0)
         return rl_fail(b->err, RL_EUNAVAIL, "none of these variants can run here");
-    return RL_OK;
+    return check_effects(b);
 }
 
 enum rl_status bench_plan_build(struct bench_plan *plan, const struct bench_options *options,

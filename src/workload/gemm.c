@@ -28,7 +28,8 @@ static const struct rl_work_variant variants[] = {
                     .vectorised = true},
     [BLAS] = {.name = "blas",
               .summary = "the machine's CBLAS, found at run time or named by --blas",
-              .own_threads = true},
+              .own_threads = true,
+              .cblas = true},
 };
 
 static const enum rl_precision precisions[] = {RL_FP64, RL_FP32};

@@ -86,6 +86,19 @@ static enum rl_status spmv_probe(const struct rl_work_config *config, struct rl_
     return config->setting[OPT_MATRIX].text ? rl_mtx_probe(err) : RL_OK;
 }
 
+/* What a file says is not generated, and each variant and pattern has options of its own. */
+static const char *spmv_idle(const struct rl_work_config *config, unsigned option)
+{
+    const struct rl_setting *set = config->setting;
+    if (option == OPT_SIGMA)
+        return config->variant == SELL ? NULL : "only --variant sell sorts rows";
+    if (option != OPT_MATRIX && set[OPT_MATRIX].text)
+        return "the matrix comes from --matrix";
+    if (option == OPT_ROW_ENTRIES && set[OPT_PATTERN].number != RL_SPARSE_RANDOM)
+        return "only --pattern random has it";
+    return NULL;
+}
+
 /* Edge or rows for which the entries take eight times the last cache. */
 static uint64_t automatic_size(const struct spmv *s, enum rl_sparse_kind kind, double row_entries)
 {
@@ -477,6 +490,7 @@ const struct rl_workload rl_workload_spmv = {
     .option = options,
     .n_option = RL_COUNT_OF(options),
     .label = spmv_label,
+    .idle = spmv_idle,
     .probe = spmv_probe,
     .prepare = spmv_prepare,
     .memory = spmv_memory,

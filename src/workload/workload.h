@@ -71,6 +71,7 @@ struct rl_work_variant {
     const char *name;
     const char *summary;
     bool vectorised;  /**< has one version for each instruction set; else --isa is ignored */
+    bool cblas;       /**< computes by the library of rl_work_env.blas */
     bool own_threads; /**< starts its own threads: run it on a team of one that is not pinned */
 };
 
@@ -129,6 +130,10 @@ struct rl_workload {
     /** What tells configs apart in a picture beside variant, precision and size: "2d5". NULL:
      * nothing. */
     void (*label)(const struct rl_work_config *config, char *out, size_t size);
+
+    /** Why setting `option`, an index into the option table, changes nothing beside the others, as
+     * in "only --pattern random has it"; NULL: it does. NULL function: each always does. */
+    const char *(*idle)(const struct rl_work_config *config, unsigned option);
 
     /** RL_OK, or RL_EUNAVAIL with the reason why this variant cannot run here. NULL: always can. */
     enum rl_status (*probe)(const struct rl_work_config *config, struct rl_error *err);
