@@ -221,6 +221,36 @@ static inline uint32_t set_insert(uint32_t *set, uint32_t ways, uint32_t stride,
     return victim;
 }
 
+/* What set_touch does, and where the line is not there, set_insert: one look at the set. Returns
+ * whether it was there; if not, *ret_gone is the entry that leaves. */
+static inline bool set_enter(uint32_t *set, uint32_t ways, uint32_t stride, uint32_t line,
+                             uint32_t dirty, uint32_t *ret_gone)
+{
+#if defined(__AVX512F__) && defined(__AVX512VL__)
+    if (stride == 16) {
+        __m512i all = _mm512_load_si512(set);
+        __m512i wanted = _mm512_set1_epi32((int)(line << 1 | DIRTY));
+        __m512i soiled = _mm512_or_si512(all, _mm512_set1_epi32(DIRTY));
+        uint32_t equal = _mm512_cmpeq_epi32_mask(soiled, wanted);
+        if (equal) {
+            __m512i order = _mm512_load_si512(order_of_16[__builtin_ctz(equal)]);
+            __m512i first = _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)dirty));
+            _mm512_store_si512(set, _mm512_or_si512(_mm512_permutexvar_epi32(order, all), first));
+            return true;
+        }
+        *ret_gone = set[ways - 1];
+        __m512i entry = _mm512_set1_epi32((int)(line << 1 | dirty));
+        __mmask16 moved = (__mmask16)((2u << (ways - 1)) - 1);
+        _mm512_store_si512(set, _mm512_mask_alignr_epi32(all, moved, all, entry, 15));
+        return false;
+    }
+#endif
+    if (set_touch(set, stride, line, dirty))
+        return true;
+    *ret_gone = set_insert(set, ways, stride, line << 1 | dirty);
+    return false;
+}
+
 /* Remove the entry at place `at`. */
 static inline void set_drop(uint32_t *set, uint32_t ways, uint32_t stride, uint32_t at)
 {
@@ -244,6 +274,32 @@ static inline void set_drop(uint32_t *set, uint32_t ways, uint32_t stride, uint3
     (void)stride;
     memmove(set + at, set + at + 1, (ways - 1 - at) * sizeof *set);
     set[ways - 1] = EMPTY;
+}
+
+/* Take a line out. False if it is not there; else *ret_dirty is DIRTY if it was. */
+static inline bool set_take(uint32_t *set, uint32_t ways, uint32_t stride, uint32_t line,
+                            uint32_t *ret_dirty)
+{
+#if defined(__AVX512F__) && defined(__AVX512VL__)
+    if (stride == 16) {
+        __m512i all = _mm512_load_si512(set);
+        __m512i dirty = _mm512_set1_epi32(DIRTY);
+        __mmask16 equal = _mm512_cmpeq_epi32_mask(_mm512_or_si512(all, dirty),
+                                                  _mm512_set1_epi32((int)(line << 1 | DIRTY)));
+        if (!equal)
+            return false;
+        *ret_dirty = _mm512_mask_test_epi32_mask(equal, all, dirty) ? DIRTY : 0;
+        _mm512_store_si512(
+            set, _mm512_mask_compress_epi32(_mm512_set1_epi32((int)EMPTY), (__mmask16)~equal, all));
+        return true;
+    }
+#endif
+    uint32_t at = set_find(set, stride, line);
+    if (at == NOT_FOUND)
+        return false;
+    *ret_dirty = set[at] & DIRTY;
+    set_drop(set, ways, stride, at);
+    return true;
 }
 
 #endif

@@ -12,6 +12,7 @@ enum { STRIDE_8 = 8, STRIDE_16 = 16 };
 /* A line that the first level has taken in, and what it still has to do to the others. */
 struct usual_miss {
     struct rl_cache_flow *flow;
+    uint32_t *home; /* the line's set in the last level */
     uint32_t line;
     uint32_t gone; /* the entry that left for it */
     enum rl_cache_kind kind;
@@ -22,13 +23,21 @@ struct usual {
     uint32_t *first, *middle, *last;
     uint32_t first_mask, middle_mask, last_mask;
     uint32_t first_ways, middle_ways, last_ways;
-    bool direct;               /* the last level has its mask; otherwise … */
-    const struct level *level; /* … this tells the place */
+    bool direct; /* the last level has its mask; otherwise these tell the place, as in set_of */
+    const uint32_t *last_start; /* by region */
+    uint64_t last_magic;
+    uint32_t last_sets;
 };
 
 static bool is_8_or_16(uint32_t stride)
 {
     return stride == STRIDE_8 || stride == STRIDE_16;
+}
+
+/* Are sets those of lines modulo their number, each at its own place? */
+static bool is_counted_off(const struct level *level)
+{
+    return !level->mask && level->region_start && !level->per_slice;
 }
 
 static bool has_usual_levels(const struct rl_cache *c)
@@ -37,34 +46,54 @@ static bool has_usual_levels(const struct rl_cache *c)
     return c->n_levels == 3 && c->victim == 2 && is_8_or_16(c->level[0].stride) &&
            is_8_or_16(c->level[1].stride) && c->level[2].stride == STRIDE_16 &&
            c->level[0].direct && c->level[1].direct && !bank[0].group && !bank[1].group &&
-           !bank[2].group;
+           !bank[2].group && (c->level[2].direct || is_counted_off(&c->level[2]));
 }
 
 static inline struct usual usual_of(const struct rl_cache *c, bool direct)
 {
     const struct bank *bank = c->core[0].bank;
     const struct level *level = c->level;
-    return (struct usual){bank[0].entries, bank[1].entries, bank[2].entries, level[0].direct,
-                          level[1].direct, level[2].direct, level[0].ways,   level[1].ways,
-                          level[2].ways,   direct,          &level[2]};
+    return (struct usual){
+        .first = bank[0].entries,
+        .middle = bank[1].entries,
+        .last = bank[2].entries,
+        .first_mask = level[0].direct,
+        .middle_mask = level[1].direct,
+        .last_mask = level[2].direct,
+        .first_ways = level[0].ways,
+        .middle_ways = level[1].ways,
+        .last_ways = level[2].ways,
+        .direct = direct,
+        .last_start = level[2].region_start,
+        .last_magic = level[2].magic,
+        .last_sets = level[2].sets,
+    };
 }
 
 /* A line's set in the last level. */
-static inline uint32_t *usual_home(const struct usual *u, uint32_t line)
+static inline __attribute__((always_inline)) uint32_t *usual_home(const struct usual *u,
+                                                                  uint32_t line)
 {
-    uint32_t place = u->direct ? line & u->last_mask : place_for(u->level, line);
-    return u->last + (size_t)place * STRIDE_16;
+    if (u->direct)
+        return u->last + (size_t)(line & u->last_mask) * STRIDE_16;
+    uint32_t low = line & ((1u << REGION_SHIFT) - 1);
+    uint64_t fraction = u->last_magic * (u->last_start[line >> REGION_SHIFT] + low);
+    uint64_t place = (uint64_t)((unsigned __int128)fraction * u->last_sets >> 64);
+    return u->last + place * STRIDE_16;
 }
 
 /* What a line will need that the first level has not. It will most likely drive the least recent
  * one of its set in the middle into the last level. */
-static inline void usual_look_ahead(const struct usual *u, uint32_t line, uint32_t stride_middle)
+static inline __attribute__((always_inline)) uint32_t *
+usual_look_ahead(const struct usual *u, uint32_t line, uint32_t stride_middle)
 {
     const uint32_t *set = u->middle + (size_t)(line & u->middle_mask) * stride_middle;
     uint32_t gone = set[u->middle_ways - 1];
-    __builtin_prefetch(usual_home(u, line));
+    uint32_t *home = usual_home(u, line);
+    __builtin_prefetch(home);
     if (u->direct || gone != EMPTY) /* with a mask, fetching the set of no line does no harm */
         __builtin_prefetch(usual_home(u, gone >> 1));
+    return home;
 }
 
 /* Take steps in the first level, up to a non-temporal store or a region not seen lately, but the
@@ -82,11 +111,11 @@ usual_first(struct rl_cache *c, const struct usual *u, const struct rl_cache_ste
     for (;;) {
         uint32_t *set = u->first + (size_t)(line & u->first_mask) * stride;
         uint32_t dirty = step[i].kind != RL_CACHE_LOAD || step[i].store_flow ? DIRTY : 0;
-        if (!set_touch(set, stride, line, dirty)) {
-            uint32_t gone = set_insert(set, u->first_ways, stride, line << 1 | dirty);
-            miss[n_misses++] =
-                (struct usual_miss){step[i].flow, line, gone, (enum rl_cache_kind)step[i].kind};
-            usual_look_ahead(u, line, stride_middle);
+        uint32_t gone;
+        if (!set_enter(set, u->first_ways, stride, line, dirty, &gone)) {
+            uint32_t *home = usual_look_ahead(u, line, stride_middle);
+            miss[n_misses++] = (struct usual_miss){step[i].flow, home, line, gone,
+                                                   (enum rl_cache_kind)step[i].kind};
         }
         if (++i == n || step[i].kind == RL_CACHE_NT_STORE)
             break;
@@ -103,18 +132,19 @@ usual_first(struct rl_cache *c, const struct usual *u, const struct rl_cache_ste
 }
 
 /* An entry leaves the middle for the last level. */
-static inline void usual_cast_out(const struct usual *u, uint32_t entry, struct rl_cache_flow *flow,
-                                  struct rl_cache_flow *flow_last)
+static inline __attribute__((always_inline)) void usual_cast_out(const struct usual *u,
+                                                                 uint32_t entry,
+                                                                 struct rl_cache_flow *flow,
+                                                                 struct rl_cache_flow *flow_last)
 {
     if (entry & DIRTY)
         flow->writebacks++;
     else
         flow->castouts++;
     uint32_t *home = usual_home(u, entry >> 1);
-    if (set_touch(home, STRIDE_16, entry >> 1, entry & DIRTY))
-        return;
-    uint32_t gone = set_insert(home, u->last_ways, STRIDE_16, entry);
-    if (gone != EMPTY && gone & DIRTY)
+    uint32_t gone;
+    if (!set_enter(home, u->last_ways, STRIDE_16, entry >> 1, entry & DIRTY, &gone) &&
+        gone != EMPTY && gone & DIRTY)
         flow_last->writebacks++;
 }
 
@@ -131,15 +161,9 @@ static inline __attribute__((always_inline)) void usual_fetch(const struct rl_ca
     uint32_t *set = u->middle + (size_t)(m->line & u->middle_mask) * stride_middle;
     if (!set_touch(set, stride_middle, m->line, 0)) {
         count_fill(flow_middle, m->kind);
-        uint32_t *home = usual_home(u, m->line);
         uint32_t dirty = 0;
-        uint32_t at = set_find(home, STRIDE_16, m->line);
-        if (at != NOT_FOUND) {
-            dirty = home[at] & DIRTY;
-            set_drop(home, u->last_ways, STRIDE_16, at);
-        } else {
+        if (!set_take(m->home, u->last_ways, STRIDE_16, m->line, &dirty))
             count_fill(flow_last, m->kind);
-        }
         uint32_t gone = set_insert(set, u->middle_ways, stride_middle, m->line << 1 | dirty);
         if (gone != EMPTY)
             usual_cast_out(u, gone, flow_middle, flow_last);
@@ -148,10 +172,8 @@ static inline __attribute__((always_inline)) void usual_fetch(const struct rl_ca
         return;
     flow->writebacks++;
     set = u->middle + (size_t)(m->gone >> 1 & u->middle_mask) * stride_middle;
-    if (set_touch(set, stride_middle, m->gone >> 1, DIRTY))
-        return;
-    uint32_t gone = set_insert(set, u->middle_ways, stride_middle, m->gone);
-    if (gone != EMPTY)
+    uint32_t gone;
+    if (!set_enter(set, u->middle_ways, stride_middle, m->gone >> 1, DIRTY, &gone) && gone != EMPTY)
         usual_cast_out(u, gone, flow_middle, flow_last);
 }
 
