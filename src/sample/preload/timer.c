@@ -29,8 +29,8 @@
 #define MOST_WAKES 4
 /* Below this part of the time that its timer was set to a thread counts as idle. */
 #define IDLE_PART 10
-/* A sample is not put off by less than this part of a period: interrupts and a busy host take some
- * of a thread's time. */
+/* A signal that comes early by less than this part of a period is a sample: interrupts and a busy
+ * host take some of a thread's time. */
 #define EARLY_PART 64
 /* After so many intervals nothing tells when the first began. */
 #define SETTLING 8
@@ -113,9 +113,8 @@ static uint64_t first_interval_ns(struct thread *t)
 
 static void start_wall(struct thread *t, uint64_t cpu_ns)
 {
-    uint64_t least_ns = period_ns / EARLY_PART;
     t->tick_cpu_ns = cpu_ns;
-    t->set_ns = t->due_cpu_ns > cpu_ns + least_ns ? t->due_cpu_ns - cpu_ns : least_ns;
+    t->set_ns = t->due_cpu_ns > cpu_ns ? t->due_cpu_ns - cpu_ns : 1;
     t->due_ns = log_now_ns() + t->set_ns;
     set_timer(t->wall, TIMER_ABSTIME, t->due_ns);
 }
@@ -190,11 +189,12 @@ static uint64_t instruction_pointer(const void *context)
 #endif
 }
 
-/* The intervals that have gone by since the sample before, if any; the next one's end is due. */
-static uint64_t intervals_gone(struct thread *t, uint64_t cpu_ns)
+/* The intervals that end before `until_cpu_ns`, since the sample before; the next one's end is due.
+ */
+static uint64_t intervals_gone(struct thread *t, uint64_t until_cpu_ns)
 {
     uint64_t n = 0;
-    for (; t->due_cpu_ns <= cpu_ns + period_ns / EARLY_PART; n++)
+    for (; t->due_cpu_ns <= until_cpu_ns; n++)
         t->due_cpu_ns += next_interval_ns(t);
     return n;
 }
@@ -218,7 +218,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
     struct thread *t = self;
     if (t && info->si_code == SI_TIMER && state == STATE_ON) {
         uint64_t cpu_ns = cpu_time_ns();
-        uint64_t n_intervals = intervals_gone(t, cpu_ns);
+        uint64_t n_intervals = intervals_gone(t, cpu_ns + period_ns / EARLY_PART);
         if (n_intervals)
             take_sample(t, instruction_pointer(context), n_intervals);
         follow_activity(t, cpu_ns, info->si_value.sival_ptr == &t->cpu);
@@ -244,7 +244,8 @@ static uint64_t word_of(function called)
     return (uint64_t)(uintptr_t)called;
 }
 
-/* Samples that became due meanwhile are of the system call's own time. */
+/* Samples that became due meanwhile are of the system call's own time; one that is due soon is of
+ * what follows the wait, however soon. */
 static void set_anew(struct thread *t, function called)
 {
     uint64_t cpu_ns = cpu_time_ns();
