@@ -25,10 +25,10 @@ struct rl_cgroup rl_cgroup_read(const char *root);
 enum rl_status rl_environment_read(const char *root, const struct rl_cpu *cpu,
                                    struct rl_environment *env, struct rl_error *err);
 
-/** Replace machine->key by one computed from what identifies the machine and what is granted. */
 /** Of what the key is made of all but the CPUs that may be used. */
 uint64_t rl_machine_hardware(const struct rl_machine *machine);
 
+/** Replace machine->key by one computed from what identifies the machine and what is granted. */
 enum rl_status rl_machine_set_key(struct rl_machine *machine, struct rl_error *err);
 
 #endif

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -135,6 +136,37 @@ static bool polls_with_a_mask(void)
     return ppoll(NULL, 0, &most, &none) == 0 && now_s() - begin_s >= WAIT_S;
 }
 
+static struct timespec in_a_while(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    t.tv_nsec += (long)(WAIT_S * 1e9);
+    t.tv_sec += t.tv_nsec / 1000000000;
+    t.tv_nsec %= 1000000000;
+    return t;
+}
+
+/* Work first each time, so that a sample is due while it waits. */
+static bool waits_for_nobody(void)
+{
+    sem_t none;
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+    if (sem_init(&none, 0, 0) != 0 || pthread_mutex_lock(&mutex) != 0)
+        return false;
+    work();
+    struct timespec until = in_a_while(CLOCK_REALTIME);
+    if (sem_timedwait(&none, &until) != -1 || errno != ETIMEDOUT)
+        return false;
+    work();
+    until = in_a_while(CLOCK_MONOTONIC);
+    if (sem_clockwait(&none, CLOCK_MONOTONIC, &until) != -1 || errno != ETIMEDOUT)
+        return false;
+    work();
+    until = in_a_while(CLOCK_REALTIME);
+    return pthread_cond_timedwait(&never, &mutex, &until) == ETIMEDOUT;
+}
+
 static int c11_main(void *result)
 {
     work();
@@ -175,6 +207,7 @@ static const struct {
     {"pause", pauses},
     {"suspend", suspends},
     {"ppoll", polls_with_a_mask},
+    {"timed", waits_for_nobody},
     {"c11", starts_a_c11_thread},
     {"no-timers", has_no_timers_left},
 };

@@ -97,6 +97,8 @@ static void itt(void)
     struct itt_id none = {{0, 0, 0}};
     void *domain = ((void *(*)(const char *))domain_create)("domain");
     void *name = ((void *(*)(const char *))name_create)("itt");
+    failures += ((void *(*)(const char *))name_create)("itt") != name;
+    failures += ((void *(*)(const char *))name_create)("another") == name;
     ((void (*)(const void *, struct itt_id, struct itt_id, const void *))task_begin)(domain, none,
                                                                                      none, name);
     work();

@@ -52,8 +52,8 @@ static struct rl_samples sample_awkward(const char *how, enum rl_sample_method m
 
 static void signals_and_waits_are_as_without_samples(void **state)
 {
-    static const char *const how[] = {"reset", "sigwait", "wait",  "signalfd",
-                                      "pause", "suspend", "ppoll", "c11"};
+    static const char *const how[] = {"reset",   "sigwait", "wait",  "signalfd", "pause",
+                                      "suspend", "ppoll",   "timed", "c11"};
     skip_without(method_of(state));
     for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
         struct rl_samples s = sample_awkward(how[i], method_of(state));

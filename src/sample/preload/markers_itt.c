@@ -5,6 +5,7 @@
 #include "sample/preload/markers.h"
 
 #include <pthread.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,24 +32,72 @@ struct itt_domain {
     struct itt_domain *next;
 };
 
-EXPORT struct itt_domain *__itt_domain_create(const char *name);
-EXPORT struct itt_domain *__itt_domain_create(const char *name)
+/* What a name was given, a name or a domain: always the same, for programs ask again and again. */
+struct made {
+    char *name;
+    void *object;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct made *)a)->name, ((const struct made *)b)->name);
+}
+
+static void *make_domain(const char *name)
 {
     struct itt_domain *domain = calloc(1, sizeof *domain);
     if (domain) {
         domain->flags = 1;
-        domain->ascii = strdup(name ? name : "");
+        domain->ascii = name;
     }
     return domain;
+}
+
+static void *make_name(const char *name)
+{
+    struct itt_name *handle = calloc(1, sizeof *handle);
+    if (handle)
+        handle->ascii = name;
+    return handle;
+}
+
+/* NULL without memory. */
+static void *made_for(const char *name, void **all, void *(*make)(const char *name))
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    struct made wanted = {.name = (char *)(name ? name : "")};
+    void *object = NULL;
+    pthread_mutex_lock(&lock);
+    struct made **node = tfind(&wanted, all, by_name);
+    if (node) {
+        object = (*node)->object;
+    } else {
+        struct made *made = calloc(1, sizeof *made);
+        if (made && (made->name = strdup(wanted.name)) && (made->object = make(made->name)) &&
+            tsearch(made, all, by_name)) {
+            object = made->object;
+        } else if (made) {
+            free(made->object);
+            free(made->name);
+            free(made);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return object;
+}
+
+EXPORT struct itt_domain *__itt_domain_create(const char *name);
+EXPORT struct itt_domain *__itt_domain_create(const char *name)
+{
+    static void *domains;
+    return made_for(name, &domains, make_domain);
 }
 
 EXPORT struct itt_name *__itt_string_handle_create(const char *name);
 EXPORT struct itt_name *__itt_string_handle_create(const char *name)
 {
-    struct itt_name *handle = calloc(1, sizeof *handle);
-    if (handle)
-        handle->ascii = strdup(name ? name : "");
-    return handle;
+    static void *names;
+    return made_for(name, &names, make_name);
 }
 
 EXPORT void __itt_task_begin(const struct itt_domain *domain, struct itt_id task,

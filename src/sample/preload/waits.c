@@ -55,8 +55,12 @@ EXPORT int __poll_chk(struct pollfd *fds, nfds_t n, int timeout_ms, size_t bytes
 WAIT(int, __poll_chk, (struct pollfd * fds, nfds_t n, int timeout_ms, size_t bytes),
      (fds, n, timeout_ms, bytes))
 
-/* These go on by themselves after a signal. The oldest of them had another form once, which old C
- * libraries still find first. */
+WAIT(int, sem_timedwait, (sem_t * semaphore, const struct timespec *until), (semaphore, until))
+WAIT(int, sem_clockwait, (sem_t * semaphore, clockid_t clock, const struct timespec *until),
+     (semaphore, clock, until))
+
+/* These go on by themselves after a signal; others of their kind, sem_timedwait for one, do not.
+ * The oldest of them had another form once, which old C libraries still find first. */
 #define FORM_SINCE "GLIBC_2.3.2"
 
 #define QUIET_WAIT(type, name, parameters, arguments)                                              \
@@ -82,8 +86,6 @@ QUIET_WAIT(int, pthread_cond_clockwait,
 QUIET_WAIT(int, pthread_barrier_wait, (pthread_barrier_t * barrier), (barrier))
 QUIET_WAIT(int, pthread_join, (pthread_t thread, void **ret), (thread, ret))
 QUIET_WAIT(int, sem_wait, (sem_t * semaphore), (semaphore))
-QUIET_WAIT(int, sem_timedwait, (sem_t * semaphore, const struct timespec *until),
-           (semaphore, until))
 
 /* Masks that hold during a wait get our signal added; NULL leaves that which blocks it already. */
 static const sigset_t *with_ours(const sigset_t *set, sigset_t *copy)
@@ -118,6 +120,14 @@ WAIT_MASKED(int, pselect,
 WAIT_MASKED(int, epoll_pwait,
             (int fd, struct epoll_event *events, int n, int timeout_ms, const sigset_t *set),
             (fd, events, n, timeout_ms, with_ours(set, &copy)))
+
+/* Since glibc 2.35. */
+EXPORT int epoll_pwait2(int fd, struct epoll_event *events, int n, const struct timespec *timeout,
+                        const sigset_t *set);
+WAIT_MASKED(int, epoll_pwait2,
+            (int fd, struct epoll_event *events, int n, const struct timespec *timeout,
+             const sigset_t *set),
+            (fd, events, n, timeout, with_ours(set, &copy)))
 
 EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
                        const sigset_t *set, size_t bytes);
