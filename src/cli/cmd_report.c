@@ -102,23 +102,56 @@ static enum rl_status complete(struct request *r, struct rl_error *err)
 
 /* ---- records ---- */
 
-/* What tells a profile from others: its file's name without the usual ending. */
-static enum rl_status label_kernels(struct rl_profile *profile, const char *path,
-                                    struct rl_error *err)
+/* What tells a profile from others: its file's name without the usual ending. NULL without memory.
+ */
+static char *label_of(const char *path)
 {
     static const char *const endings[] = {".json", ".roofline"};
     char *label = strdup(rl_base_name(path));
-    if (!label)
-        return rl_fail(err, RL_ENOMEM, "no memory for a file name");
-    for (size_t i = 0; i < RL_COUNT(endings); i++) {
+    for (size_t i = 0; label && i < RL_COUNT(endings); i++) {
         size_t n = strlen(label), end = strlen(endings[i]);
         if (n > end && !strcmp(label + n - end, endings[i]))
             label[n - end] = '\0';
     }
+    return label;
+}
+
+static bool is_label_of(const char *label, const struct rl_profile *profile)
+{
+    for (size_t i = 0; i < profile->n_kernel; i++) {
+        const char *its = rl_kernel_parameter(&profile->kernel[i], RL_PARAMETER_PROFILE);
+        if (its && !strcmp(its, label))
+            return true;
+    }
+    return false;
+}
+
+static enum rl_status label_kernels(struct rl_profile *profile, const char *label,
+                                    struct rl_error *err)
+{
+    for (size_t i = 0; i < profile->n_kernel; i++)
+        RL_TRY(rl_kernel_set_parameter(&profile->kernel[i], RL_PARAMETER_PROFILE, label, err));
+    return RL_OK;
+}
+
+/* Where another profile's file has that name too, in a folder of its own, the path tells. */
+static enum rl_status label_further(struct records *records, struct rl_profile *further,
+                                    const char *path, struct rl_error *err)
+{
+    char *first = records->first ? label_of(records->first) : NULL;
+    char *label = label_of(path);
     enum rl_status status = RL_OK;
-    for (size_t i = 0; i < profile->n_kernel && status == RL_OK; i++)
-        status = rl_kernel_set_parameter(&profile->kernel[i], RL_PARAMETER_PROFILE, label, err);
+    if (!label || (records->first && !first))
+        status = rl_fail(err, RL_ENOMEM, "no memory for a file name");
+    bool alike = status == RL_OK && first && !strcmp(first, label);
+    if (status == RL_OK && first)
+        status = label_kernels(&records->profile, alike ? records->first : first, err);
+    alike = alike || (status == RL_OK && is_label_of(label, &records->profile));
+    if (status == RL_OK)
+        status = label_kernels(further, alike ? path : label, err);
+    free(first);
     free(label);
+    records->first = NULL;
     return status;
 }
 
@@ -163,12 +196,9 @@ static enum rl_status add_profile(struct records *records, const char *path, str
         records->first = path;
         return RL_OK;
     }
-    if (records->first)
-        RL_TRY(label_kernels(&records->profile, records->first, err));
-    records->first = NULL;
     struct rl_profile further = {0};
     RL_TRY(rl_profile_read(path, &further, err));
-    enum rl_status status = label_kernels(&further, path, err);
+    enum rl_status status = label_further(records, &further, path, err);
     if (status == RL_OK)
         status = append_profile(&records->profile, &further, err);
     rl_profile_release(&further);
