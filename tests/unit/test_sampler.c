@@ -269,7 +269,9 @@ static void shares_of_four_threads_are_true(void **state)
     assert_shares(&run.samples, &run.truth);
     /* Whatever the period of each: clocks of threads that take turns are swapped by the kernel. */
     print_message("sampled %.3f of %.3f s\n", run.samples.sampled_s, run.truth.total_s);
-    assert_true(run.samples.sampled_s > 0.9 * run.truth.total_s);
+    /* Of the periods that a host takes away from a guest perf samples one. */
+    double least = run.samples.method == RL_SAMPLE_PERF ? 0.7 : 0.9;
+    assert_true(run.samples.sampled_s > least * run.truth.total_s);
     assert_true(run.samples.sampled_s < 1.1 * run.truth.total_s);
     unsigned busy = 0;
     for (size_t i = 0; i < run.samples.n_thread; i++)
