@@ -39,6 +39,13 @@ static void detach(const char *why)
     rle_result_detach(why);
 }
 
+/* May there be one of the kernel's three ancient system calls? */
+static bool is_vsyscall(uint64_t pc)
+{
+    return pc == VSYSCALL_PAGE || pc == VSYSCALL_PAGE + VSYSCALL_STRIDE ||
+           pc == VSYSCALL_PAGE + 2ul * VSYSCALL_STRIDE;
+}
+
 /* Under the lock: why code at `pc` is not to be translated, or NULL. */
 static const char *reason_against(uint64_t pc)
 {
@@ -58,13 +65,15 @@ static const char *reason_against(uint64_t pc)
 }
 
 /* Another thread of the program's may have to provide the page (userfaultfd), and the lock until
- * then. */
+ * then. What cannot be read any more, as of a file made shorter, is not as it was remembered. */
 static void fetch_code(uint64_t pc)
 {
     uint8_t first;
     rle_unlock(&rle_engine.lock);
-    rle_copy_guarded(&first, (const void *)pc, sizeof(first));
+    long error = rle_copy_guarded(&first, (const void *)pc, sizeof(first));
     rle_lock(&rle_engine.lock);
+    if (error)
+        rle_regions_forget();
 }
 
 /* The live fragment for `pc`, translated if need be; NULL if there is no code, or if this is the
@@ -72,6 +81,8 @@ static void fetch_code(uint64_t pc)
 static struct rle_fragment *obtain(uint64_t pc, enum rle_via via)
 {
     struct rle_fragment *f = rle_fragment_find(pc);
+    if (is_vsyscall(pc))
+        return NULL;
     if (!f) {
         fetch_code(pc);
         f = rle_fragment_find(pc);
@@ -92,8 +103,7 @@ static struct rle_fragment *obtain(uint64_t pc, enum rle_via via)
     return NULL;
 }
 
-/* The kernel's page of three ancient system calls, which cannot be translated: carry out the call
- * and its return. */
+/* The kernel's page of system calls cannot be translated: carry out the call and its return. */
 static void emulate_vsyscall(struct rle_thread *thread)
 {
     static const long number[] = {SYS_gettimeofday, SYS_time, SYS_getcpu};
@@ -104,24 +114,19 @@ static void emulate_vsyscall(struct rle_thread *thread)
     thread->reg[RLE_RSP] += sizeof(uint64_t);
 }
 
-static bool is_vsyscall(uint64_t pc)
-{
-    return pc == VSYSCALL_PAGE || pc == VSYSCALL_PAGE + VSYSCALL_STRIDE ||
-           pc == VSYSCALL_PAGE + 2ul * VSYSCALL_STRIDE;
-}
-
 /* Go on in a fragment, or where there is none: at the program's own address, to fault there.
  * Leaves the lock. */
 static void go_on(struct rle_thread *thread, uint64_t pc, const struct rle_fragment *fragment)
 {
     thread->next_pc = pc;
     thread->target = fragment ? fragment->entry : pc;
+    bool calls_kernel = !fragment && is_vsyscall(pc) && rle_region_at(pc);
     rle_unlock(&rle_engine.lock);
     if (fragment)
         return;
     if (is_over()) {
         rle_dispatch_next(thread);
-    } else if (is_vsyscall(pc)) {
+    } else if (calls_kernel) {
         emulate_vsyscall(thread);
         rle_dispatch_next(thread);
     }

@@ -179,14 +179,44 @@ static uint32_t record_module(const struct line *line, const struct line *start)
     return rle_result_commit(RLE_SECTION_MODULES);
 }
 
-static const struct rle_region *remember(const struct line *line, const struct line *start)
+static bool can_read(uint64_t address)
+{
+    uint8_t byte;
+    return !rle_copy_guarded(&byte, (const void *)address, sizeof(byte));
+}
+
+/* Mappings may reach farther than their file, where there is nothing to read. What of the one that
+ * holds `address` is like the page of `address`: there no further, or that page alone. */
+static void cut(struct rle_region *r, const struct line *line, uint64_t address)
+{
+    uint64_t good = address & -RLE_PAGE, bad = line->high;
+    r->low = line->low;
+    r->high = line->high;
+    r->readable = can_read(address);
+    if (!line->inode || (r->readable && can_read(line->high - 1)))
+        return;
+    if (!r->readable && line->flags[0] == 'r') {
+        r->low = good;
+        r->high = good + RLE_PAGE;
+        return;
+    }
+    while (r->readable && bad - good > RLE_PAGE) {
+        uint64_t middle = good + ((bad - good) / 2 & -RLE_PAGE);
+        if (can_read(middle))
+            good = middle;
+        else
+            bad = middle;
+    }
+    r->high = r->readable ? bad : line->high;
+}
+
+static const struct rle_region *remember(const struct line *line, const struct line *start,
+                                         uint64_t address)
 {
     if (known.used == REGIONS_MAX)
         known.used = 0;
     struct rle_region *r = &known.region[known.used];
-    r->low = line->low;
-    r->high = line->high;
-    r->readable = line->flags[0] == 'r';
+    cut(r, line, address);
     r->writable = line->flags[1] == 'w' || line->flags[3] == 's';
     r->executable = true;
     r->module = record_module(line, start);
@@ -210,7 +240,7 @@ const struct rle_region *rle_region_at(uint64_t address)
         if (line.offset == 0)
             start = line;
         if (address >= line.low && address < line.high)
-            return line.flags[2] == 'x' ? remember(&line, &start) : NULL;
+            return line.flags[2] == 'x' ? remember(&line, &start, address) : NULL;
     }
     return NULL;
 }

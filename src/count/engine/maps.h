@@ -7,8 +7,9 @@
 #include <stdint.h>
 
 struct rle_region {
+    /* Of a mapping, or of the part of it that can be read, or of a page that cannot. */
     uint64_t low, high;
-    bool readable;
+    bool readable; /**< in fact, whatever was asked for */
     bool writable; /**< here or, being shared, perhaps elsewhere: may change without notice */
     bool executable;
     uint32_t module; /**< index in the result's MODULES, RLE_NONE if it could not be recorded */
