@@ -235,6 +235,7 @@ GLOBAL rle_sigreturn
     mov %rdi, %rsp
     mov $15, %eax
     syscall
+GLOBAL rle_sigreturn_fails
     ud2
 
 /* void rle_thread_exit(status, uint32_t *in_use): let go of the thread block, whose stack this is,

@@ -52,6 +52,7 @@ long rle_clone(long nr, const long *args, struct rle_thread *child);
 void rle_signal_entry(void);
 void rle_after_sigreturn(void);
 _Noreturn void rle_sigreturn(uint64_t frame);
+void rle_sigreturn_fails(void);
 _Noreturn void rle_thread_exit(int status, uint32_t *in_use);
 _Noreturn void rle_go_native(void);
 _Noreturn void rle_return_natively(const struct rle_native_state *state);

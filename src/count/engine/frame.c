@@ -50,6 +50,7 @@ const uint8_t *rle_pending_from(struct rle_pending *pending, int signal, const u
     const uint8_t *xstate = (const uint8_t *)uc->xstate;
     pending->signal = signal;
     pending->restart = false;
+    pending->is_fault = false;
     pending->mask = uc->mask;
     pending->uc = *uc;
     pending->xstate_bytes = xstate_bytes(xstate);
@@ -77,13 +78,14 @@ static uint64_t stack_for(const struct rle_thread *thread, const struct rle_acti
     return sp;
 }
 
-/* Faults that carry the address of an instruction name the cache's; say the program's. */
+/* What carries the address of an instruction names the cache's; say the program's. */
 static void correct_address(struct rle_pending *source, uint64_t pc)
 {
     int32_t code;
     __builtin_memcpy(&code, source->info + RLE_SI_CODE, sizeof(code));
-    if (code > 0 && (source->signal == SIGSYS || source->signal == SIGILL ||
-                     source->signal == SIGFPE || (source->signal == SIGTRAP && code != SI_KERNEL)))
+    bool names_insn = source->signal == SIGILL || source->signal == SIGFPE ||
+                      (source->signal == SIGTRAP && code != SI_KERNEL);
+    if (code > 0 && (source->signal == SIGSYS || (source->is_fault && names_insn)))
         __builtin_memcpy(source->info + RLE_SI_ADDR, &pc, sizeof(pc));
 }
 

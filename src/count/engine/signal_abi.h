@@ -20,6 +20,7 @@
 #define RLE_SA_RESTART       0x10000000ul
 #define RLE_SA_NODEFER       0x40000000ul
 #define RLE_SA_RESETHAND     0x80000000ul
+#define RLE_SA_KNOWN         0xDC000807ul /* all there are: the kernel clears others */
 #define RLE_SS_ONSTACK       1
 #define RLE_SS_DISABLE       2
 #define RLE_SS_AUTODISARM    (1 << 31)

@@ -154,6 +154,15 @@ static bool find_place(const struct rle_arena *arena, uint64_t pc, struct place 
     return true;
 }
 
+/* The instruction at `pc`, which is there in whole, and nothing of the page behind it, which may
+ * not be there at all. */
+static void decode_again(uint64_t pc, struct rle_insn *insn)
+{
+    unsigned room = (unsigned)(RLE_PAGE - (pc & (RLE_PAGE - 1)));
+    if (rle_decode((const uint8_t *)pc, room, pc, insn) == RLE_TRUNCATED)
+        rle_decode((const uint8_t *)pc, RLE_INSN_MAX, pc, insn);
+}
+
 /* A fault within the sequence that stands for one instruction: undo what it changed. */
 static void undo_sequence(struct rle_thread *thread, const struct place *place, uint64_t pc)
 {
@@ -165,8 +174,7 @@ static void undo_sequence(struct rle_thread *thread, const struct place *place, 
         thread->reg[RLE_RCX] = thread->spill[0];
         return;
     }
-    uint64_t at = rle_placed_pc(f, place->insn);
-    rle_decode((const uint8_t *)at, RLE_INSN_MAX, at, &insn);
+    decode_again(rle_placed_pc(f, place->insn), &insn);
     if (insn.kind == RLE_RET || insn.kind == RLE_JMP_IND || insn.kind == RLE_CALL_IND)
         thread->reg[RLE_RCX] = thread->spill[0];
     if (f->landing && pc == rle_call_restores_at(f->landing))
@@ -197,8 +205,7 @@ static void leave_fragment(struct rle_thread *thread, const struct place *place,
 static bool behind_trap(const struct place *place, uint64_t pc, struct rle_insn *insn)
 {
     const struct rle_placed_insn *placed = rle_placed(place->fragment->first_insn + place->insn);
-    uint64_t at = rle_placed_pc(place->fragment, place->insn);
-    rle_decode((const uint8_t *)at, RLE_INSN_MAX, at, insn);
+    decode_again(rle_placed_pc(place->fragment, place->insn), insn);
     return insn->kind == RLE_INT && pc == place->fragment->entry + placed->at + insn->length;
 }
 
@@ -347,6 +354,7 @@ static int deliver_now(struct rle_thread *thread, int signal, const uint8_t *inf
         return CONTINUE;
     }
     const uint8_t *xstate = rle_pending_from(&now, signal, info, uc);
+    now.is_fault = synchronous;
     enter_handler_of(thread, &now, xstate);
     return CONTINUE;
 }
@@ -477,9 +485,11 @@ static int in_cache(struct rle_thread *thread, const struct rle_arena *arena, in
         keep(thread, signal, info, uc);
         return start_stepping(thread, uc);
     }
-    if (!place.exact && synchronous && signal == SIGTRAP && behind_trap(&place, pc, &insn)) {
+    if (!place.exact && synchronous && behind_trap(&place, pc, &insn)) {
         rle_registers_from(thread, uc);
         thread->next_pc = insn.pc + insn.length;
+        if (signal == SIGSEGV && !has_handler(thread, signal)) /* int 4 */
+            die_of_fault();
         return deliver_now(thread, signal, info, uc);
     }
     if (!place.exact && !synchronous) {
@@ -498,11 +508,33 @@ static int in_cache(struct rle_thread *thread, const struct rle_arena *arena, in
     return deliver_now(thread, signal, info, uc);
 }
 
+/* What a program queues for itself may say that it is a fault; it comes when the call ends. */
+static bool is_behind_syscall(uint64_t pc)
+{
+    static const uint8_t syscall_insn[] = {0x0F, 0x05};
+    const uint8_t *before = (const uint8_t *)pc - sizeof(syscall_insn);
+    return before[0] == syscall_insn[0] && before[1] == syscall_insn[1];
+}
+
+/* The kernel could not make sense of the frame that the program returns from. */
+static int bad_frame(struct rle_thread *thread, int signal, const uint8_t *info,
+                     struct rle_ucontext *uc)
+{
+    if (uc->greg[RLE_GREG_RIP] == (uint64_t)rle_after_sigreturn)
+        rle_registers_from(thread, uc); /* as far as it came */
+    else if (!has_handler(thread, signal))
+        die_of_fault(); /* the call is over: it would not happen again */
+    return deliver_now(thread, signal, info, uc);
+}
+
 static int in_own_code(struct rle_thread *thread, int signal, const uint8_t *info,
                        struct rle_ucontext *uc)
 {
     uint64_t pc = uc->greg[RLE_GREG_RIP];
-    if (is_synchronous(signal, info)) {
+    if (is_synchronous(signal, info) &&
+        (pc == (uint64_t)rle_sigreturn_fails || pc == (uint64_t)rle_after_sigreturn))
+        return bad_frame(thread, signal, info, uc);
+    if (is_synchronous(signal, info) && !is_behind_syscall(pc)) {
         if (!within(pc, rle_resume_begin, rle_resume_end))
             rle_die("fault in the engine", pc - (uint64_t)engine_start);
         /* The program jumps to an address that can be none, or traps after each instruction. */

@@ -236,7 +236,7 @@ void rle_emulate_syscall(struct rle_thread *thread, const struct rle_stub *stub)
 {
     static const uint8_t registers[ARGS] = {RLE_RDI, RLE_RSI, RLE_RDX, RLE_R10, RLE_R8, RLE_R9};
     long args[ARGS];
-    long nr = (long)thread->reg[RLE_RAX];
+    long nr = (int32_t)thread->reg[RLE_RAX]; /* the kernel looks at no more */
     for (unsigned i = 0; i < ARGS; i++)
         args[i] = (long)thread->reg[registers[i]];
     thread->next_pc = stub->pc;

@@ -21,6 +21,7 @@ long rle_sys_sigaction(struct rle_thread *thread, long nr, long *args)
     struct rle_action before = thread->actions->of[signal];
     if (new_action) {
         action.mask &= ~(RLE_SIGNAL_BIT(SIGKILL) | RLE_SIGNAL_BIT(SIGSTOP));
+        action.flags &= RLE_SA_KNOWN;
         thread->actions->of[signal] = action;
         rle_install_action(signal, &action);
     }
@@ -110,6 +111,16 @@ long rle_sys_request_state(struct rle_thread *thread, long nr, long *args)
     return result;
 }
 
+/* The frame's, unless the kernel would not have it. All signals are blocked. */
+static void restore_altstack(struct rle_thread *thread, const struct rle_altstack *from)
+{
+    const struct rle_altstack *now = &thread->program_altstack;
+    struct rle_altstack stack = *from;
+    bool same = stack.sp == now->sp && stack.size == now->size && stack.flags == now->flags;
+    if (!same && !with_altstack(thread, &stack, NULL, NULL))
+        set_altstack(thread, &stack);
+}
+
 /* The kernel restores the frame's state, vector state included; only where it goes on and the
  * signal stack are the engine's. Signals are blocked first, so that none sees a state half
  * restored. */
@@ -120,8 +131,12 @@ long rle_sys_sigreturn(struct rle_thread *thread, long nr, long *args)
     uint64_t at = thread->reg[RLE_RSP];
     struct rle_ucontext *uc = (struct rle_ucontext *)at;
     struct rle_ucontext copy;
-    if (rle_copy_guarded(&copy, uc, sizeof(copy)))
-        rle_die("the program's signal frame is gone", at);
+    if (rle_copy_guarded(&copy, uc, sizeof(copy))) { /* the kernel says so to the program */
+        thread->reg[RLE_RAX] = 0;
+        thread->reg[RLE_RCX] = thread->next_pc;
+        thread->reg[RLE_R11] = thread->rflags;
+        rle_sigreturn(at);
+    }
     if (copy.greg[RLE_GREG_FLAGS] & RLE_TRAP_FLAG) {
         rle_detach(rle_why_traps);
         return RLE_RESTART;
@@ -129,7 +144,7 @@ long rle_sys_sigreturn(struct rle_thread *thread, long nr, long *args)
     rle_block_signals();
     if (thread->pending & RLE_PENDING_SIGNAL)
         return RLE_RESTART; /* delivery sets the mask */
-    thread->program_altstack = copy.stack;
+    restore_altstack(thread, &copy.stack);
     thread->next_pc = copy.greg[RLE_GREG_RIP];
     uc->stack =
         (struct rle_altstack){.sp = (uint64_t)thread->alt_stack, .size = rle_altstack_bytes()};

@@ -22,6 +22,7 @@
 struct rle_pending {
     int signal;
     bool restart;  /**< the system call it interrupted is to be executed again */
+    bool is_fault; /**< of the instruction it interrupted */
     uint64_t mask; /**< the program's signal mask at that time */
     struct rle_ucontext uc;
     uint8_t info[RLE_SIGINFO_BYTES];
