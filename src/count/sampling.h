@@ -204,7 +204,7 @@ void rl_sampling_weigh(struct rl_sampling *sampling, const struct rl_cache_flow 
 struct rl_traffic_value {
     double read_bytes;
     double allocate_bytes;
-    double writeback_bytes; /**< clean lines moved to a victim level included */
+    double writeback_bytes; /**< without what is cast out into a victim level, see cache_model.h */
     double nt_bytes;
     double bytes;       /**< their sum */
     double error_bytes; /**< half-width of an interval that holds the true sum at least 19 times out

@@ -62,7 +62,7 @@ static void add_scaled(struct rl_traffic_value *value, const struct rl_cache_flo
 {
     value->read_bytes += factor * LINE * (double)flow->reads;
     value->allocate_bytes += factor * LINE * (double)flow->allocates;
-    value->writeback_bytes += factor * LINE * (double)(flow->writebacks + flow->castouts);
+    value->writeback_bytes += factor * LINE * (double)flow->writebacks;
     value->nt_bytes += factor * (double)flow->nt_bytes;
 }
 

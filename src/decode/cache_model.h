@@ -17,6 +17,11 @@
  *    copy found there moves outward with it.
  *  - Victim level: filled only by what the level before evicts; a hit moves the line inward, dirty
  *    state included, but for a load of a line that another core holds: then it stays.
+ *  - A dirty line that moves outward is a write-back, but not into a victim level if nothing has
+ *    been written to it since a victim level handed it inward, by a store or a write-back arriving
+ *    from the level before: then, though it still has to reach memory, it is cast out like a clean
+ *    one. What loads drive out to make room is thus no write. Where two copies meet, one that was
+ *    written is enough.
  *  - Private levels are coherent. A miss in all of a core's private levels asks the other cores: a
  *    dirty copy is first written back to the first shared level, and a store drops every other
  *    copy. If another core holds the line and the first shared level does not, that core supplies
@@ -72,16 +77,17 @@ enum rl_cache_kind {
 struct rl_cache_flow {
     uint64_t reads;      /**< inward, caused by loads */
     uint64_t allocates;  /**< inward, caused by stores */
-    uint64_t writebacks; /**< outward, dirty */
-    uint64_t castouts;   /**< outward, clean, into a victim level */
+    uint64_t writebacks; /**< outward, written */
+    uint64_t castouts;   /**< outward, into a victim level, not written since one handed it in */
     uint64_t nt_bytes;   /**< outward, non-temporal stores; only at the last boundary */
 };
 
-/** Bytes that crossed, both directions together. */
+/** Bytes that loads and stores had moved across, both directions together. What was cast out to
+ * make room in a victim level is not among them, as it is not in a measured bandwidth, which counts
+ * what its loads and stores ask for. */
 static inline uint64_t rl_cache_flow_bytes(const struct rl_cache_flow *flow)
 {
-    return RL_CACHE_LINE_BYTES *
-               (flow->reads + flow->allocates + flow->writebacks + flow->castouts) +
+    return RL_CACHE_LINE_BYTES * (flow->reads + flow->allocates + flow->writebacks) +
            flow->nt_bytes;
 }
 
@@ -174,7 +180,7 @@ void rl_cache_run(struct rl_cache *cache, uint32_t core, const struct rl_cache_s
 void rl_cache_flush(struct rl_cache *cache, struct rl_cache_flow *flow);
 
 /**
- * How often the contents had to be dropped because more than 128 GiB of address space (in pieces of
+ * How often the contents had to be dropped because more than 64 GiB of address space (in pieces of
  * 16 MiB) was touched. 0 in any ordinary run; otherwise counts after that are approximate.
  */
 uint64_t rl_cache_forgotten(const struct rl_cache *cache);

@@ -1,6 +1,6 @@
 /* What a cache model holds. Private to it.
  *
- * Line numbers fit the 31 bits of a set's entries because the address space that a program touches
+ * Line numbers fit the 30 bits of a set's entries because the address space that a program touches
  * is numbered in regions of 16 MiB as they appear; a region keeps the low bits of the address, so
  * set indices are unaffected. Coherence keeps, per line, the one core that may hold it or
  * "several", so that most misses need not look at other cores. */
@@ -12,7 +12,7 @@
 enum {
     LINE_SHIFT = 6,
     REGION_SHIFT = 18,           /* lines in a region, log2 */
-    REGIONS_MAX = (1 << 13) - 1, /* the last number would collide with EMPTY */
+    REGIONS_MAX = (1 << 12) - 1, /* the last number would collide with EMPTY */
     REGION_HASH = 1 << 15,       /* slots of the map from address to region */
     RECENT_REGIONS = 256,        /* slots of the direct-mapped cache before it */
     INTERLEAVE = 64,             /* sets that many apart are stored together, see place_of */

@@ -1,6 +1,6 @@
 /* One cache set as a list of its lines, most recent first, so that LRU needs no ages: a hit at
- * place p moves p entries, and most hits are at place 0. An entry is a 31-bit line number and a
- * dirty bit, which lets one vector compare cover four ways. Private to the cache model. */
+ * place p moves p entries, and most hits are at place 0. An entry is a 30-bit line number and two
+ * bits of state, which lets one vector compare cover four ways. Private to the cache model. */
 #ifndef RL_DECODE_CACHE_SET_INTERNAL_H
 #define RL_DECODE_CACHE_SET_INTERNAL_H
 
@@ -13,7 +13,12 @@
 #include <emmintrin.h>
 #endif
 
-enum { DIRTY = 1 };
+enum {
+    DIRTY = 1,                /* must be written to memory one day */
+    WRITTEN = 2,              /* and was written since a victim level handed it inward */
+    STORED = DIRTY | WRITTEN, /* both: what a store makes of an entry */
+    STATE_BITS = 2,
+};
 #define EMPTY     UINT32_MAX /* an entry without a line */
 #define NOT_FOUND UINT32_MAX
 
@@ -34,7 +39,7 @@ static inline void eight_store(uint32_t *at, eight value)
 
 static inline uint32_t eight_equal(eight entries, uint32_t wanted)
 {
-    eight all = _mm256_or_si256(entries, _mm256_set1_epi32(DIRTY));
+    eight all = _mm256_or_si256(entries, _mm256_set1_epi32(STORED));
     eight equal = _mm256_cmpeq_epi32(all, _mm256_set1_epi32((int)wanted));
     return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(equal));
 }
@@ -63,16 +68,16 @@ static inline eight eight_choose(int first, uint32_t at, eight yes, eight no)
 /* Place of a line, or NOT_FOUND. */
 static inline uint32_t set_find(const uint32_t *set, uint32_t stride, uint32_t line)
 {
-    uint32_t wanted = line << 1 | DIRTY;
+    uint32_t wanted = line << STATE_BITS | STORED;
 #if defined(__AVX512F__) && defined(__AVX512VL__)
     if (stride == 16) {
-        __m512i all = _mm512_or_si512(_mm512_load_si512(set), _mm512_set1_epi32(DIRTY));
+        __m512i all = _mm512_or_si512(_mm512_load_si512(set), _mm512_set1_epi32(STORED));
         uint32_t equal = _mm512_cmpeq_epi32_mask(all, _mm512_set1_epi32((int)wanted));
         return equal ? (uint32_t)__builtin_ctz(equal) : NOT_FOUND;
     }
     if (stride == 8) {
         __m256i all = _mm256_or_si256(_mm256_load_si256((const __m256i *)(const void *)set),
-                                      _mm256_set1_epi32(DIRTY));
+                                      _mm256_set1_epi32(STORED));
         uint32_t equal = _mm256_cmpeq_epi32_mask(all, _mm256_set1_epi32((int)wanted));
         return equal ? (uint32_t)__builtin_ctz(equal) : NOT_FOUND;
     }
@@ -86,17 +91,17 @@ static inline uint32_t set_find(const uint32_t *set, uint32_t stride, uint32_t l
 #endif
 #if defined(__SSE2__)
     const __m128i key = _mm_set1_epi32((int)wanted);
-    const __m128i dirty = _mm_set1_epi32(DIRTY);
+    const __m128i stored = _mm_set1_epi32(STORED);
     for (uint32_t i = 0; i < stride; i += 4) {
         __m128i four =
-            _mm_or_si128(_mm_load_si128((const __m128i *)(const void *)(set + i)), dirty);
+            _mm_or_si128(_mm_load_si128((const __m128i *)(const void *)(set + i)), stored);
         int equal = _mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(four, key)));
         if (equal)
             return i + (uint32_t)__builtin_ctz((unsigned)equal);
     }
 #else
     for (uint32_t i = 0; i < stride; i++)
-        if ((set[i] | DIRTY) == wanted)
+        if ((set[i] | STORED) == wanted)
             return i;
 #endif
     return NOT_FOUND;
@@ -176,20 +181,20 @@ static const _Alignas(64) uint32_t order_of_16[16][16] = {
 };
 #endif
 
-/* Find a line and make its entry the most recent, with `dirty` added: in one go where one vector
+/* Find a line and make its entry the most recent, with `state` added: in one go where one vector
  * holds the set. False if it is not there. */
-static inline bool set_touch(uint32_t *set, uint32_t stride, uint32_t line, uint32_t dirty)
+static inline bool set_touch(uint32_t *set, uint32_t stride, uint32_t line, uint32_t state)
 {
 #if defined(__AVX512F__) && defined(__AVX512VL__)
     if (stride == 16) {
         __m512i all = _mm512_load_si512(set);
-        __m512i soiled = _mm512_or_si512(all, _mm512_set1_epi32(DIRTY));
+        __m512i soiled = _mm512_or_si512(all, _mm512_set1_epi32(STORED));
         uint32_t equal =
-            _mm512_cmpeq_epi32_mask(soiled, _mm512_set1_epi32((int)(line << 1 | DIRTY)));
+            _mm512_cmpeq_epi32_mask(soiled, _mm512_set1_epi32((int)(line << STATE_BITS | STORED)));
         if (!equal)
             return false;
         __m512i order = _mm512_load_si512(order_of_16[__builtin_ctz(equal)]);
-        __m512i first = _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)dirty));
+        __m512i first = _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)state));
         _mm512_store_si512(set, _mm512_or_si512(_mm512_permutexvar_epi32(order, all), first));
         return true;
     }
@@ -197,11 +202,11 @@ static inline bool set_touch(uint32_t *set, uint32_t stride, uint32_t line, uint
 #if defined(__AVX2__)
     if (stride == 8) {
         eight all = eight_load(set);
-        uint32_t equal = eight_equal(all, line << 1 | DIRTY);
+        uint32_t equal = eight_equal(all, line << STATE_BITS | STORED);
         if (!equal)
             return false;
         eight order = eight_load(order_of_8[__builtin_ctz(equal)]);
-        eight first = _mm256_zextsi128_si256(_mm_cvtsi32_si128((int)dirty));
+        eight first = _mm256_zextsi128_si256(_mm_cvtsi32_si128((int)state));
         eight_store(set, _mm256_or_si256(_mm256_permutevar8x32_epi32(all, order), first));
         return true;
     }
@@ -209,7 +214,7 @@ static inline bool set_touch(uint32_t *set, uint32_t stride, uint32_t line, uint
     uint32_t at = set_find(set, stride, line);
     if (at == NOT_FOUND)
         return false;
-    set_promote(set, stride, at, set[at] | dirty);
+    set_promote(set, stride, at, set[at] | state);
     return true;
 }
 
@@ -224,30 +229,30 @@ static inline uint32_t set_insert(uint32_t *set, uint32_t ways, uint32_t stride,
 /* What set_touch does, and where the line is not there, set_insert: one look at the set. Returns
  * whether it was there; if not, *ret_gone is the entry that leaves. */
 static inline bool set_enter(uint32_t *set, uint32_t ways, uint32_t stride, uint32_t line,
-                             uint32_t dirty, uint32_t *ret_gone)
+                             uint32_t state, uint32_t *ret_gone)
 {
 #if defined(__AVX512F__) && defined(__AVX512VL__)
     if (stride == 16) {
         __m512i all = _mm512_load_si512(set);
-        __m512i wanted = _mm512_set1_epi32((int)(line << 1 | DIRTY));
-        __m512i soiled = _mm512_or_si512(all, _mm512_set1_epi32(DIRTY));
+        __m512i wanted = _mm512_set1_epi32((int)(line << STATE_BITS | STORED));
+        __m512i soiled = _mm512_or_si512(all, _mm512_set1_epi32(STORED));
         uint32_t equal = _mm512_cmpeq_epi32_mask(soiled, wanted);
         if (equal) {
             __m512i order = _mm512_load_si512(order_of_16[__builtin_ctz(equal)]);
-            __m512i first = _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)dirty));
+            __m512i first = _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)state));
             _mm512_store_si512(set, _mm512_or_si512(_mm512_permutexvar_epi32(order, all), first));
             return true;
         }
         *ret_gone = set[ways - 1];
-        __m512i entry = _mm512_set1_epi32((int)(line << 1 | dirty));
+        __m512i entry = _mm512_set1_epi32((int)(line << STATE_BITS | state));
         __mmask16 moved = (__mmask16)((2u << (ways - 1)) - 1);
         _mm512_store_si512(set, _mm512_mask_alignr_epi32(all, moved, all, entry, 15));
         return false;
     }
 #endif
-    if (set_touch(set, stride, line, dirty))
+    if (set_touch(set, stride, line, state))
         return true;
-    *ret_gone = set_insert(set, ways, stride, line << 1 | dirty);
+    *ret_gone = set_insert(set, ways, stride, line << STATE_BITS | state);
     return false;
 }
 
@@ -283,12 +288,12 @@ static inline bool set_take(uint32_t *set, uint32_t ways, uint32_t stride, uint3
 #if defined(__AVX512F__) && defined(__AVX512VL__)
     if (stride == 16) {
         __m512i all = _mm512_load_si512(set);
-        __m512i dirty = _mm512_set1_epi32(DIRTY);
-        __mmask16 equal = _mm512_cmpeq_epi32_mask(_mm512_or_si512(all, dirty),
-                                                  _mm512_set1_epi32((int)(line << 1 | DIRTY)));
+        __m512i stored = _mm512_set1_epi32(STORED);
+        __mmask16 equal = _mm512_cmpeq_epi32_mask(
+            _mm512_or_si512(all, stored), _mm512_set1_epi32((int)(line << STATE_BITS | STORED)));
         if (!equal)
             return false;
-        *ret_dirty = _mm512_mask_test_epi32_mask(equal, all, dirty) ? DIRTY : 0;
+        *ret_dirty = _mm512_mask_test_epi32_mask(equal, all, _mm512_set1_epi32(DIRTY)) ? DIRTY : 0;
         _mm512_store_si512(
             set, _mm512_mask_compress_epi32(_mm512_set1_epi32((int)EMPTY), (__mmask16)~equal, all));
         return true;

@@ -64,12 +64,22 @@ static inline struct rl_cache_flow *account(const struct rl_cache *c, struct rl_
     return &flow[c->level[k].first_flow + group];
 }
 
-/* A copy that is not simulated has no group; what it sends outward is not counted at its level. */
-static inline void count_writeback(const struct rl_cache *c, struct rl_cache_flow *flow, uint32_t k,
-                                   uint32_t group)
+static inline bool is_victim(const struct rl_cache *c, uint32_t k)
 {
-    if (group != RL_CACHE_OUT)
+    return k < c->n_levels && c->level[k].policy == RL_CACHE_VICTIM;
+}
+
+/* A line that is to reach memory crosses the boundary behind level k; returns its state beyond. A
+ * copy that is not simulated has no group; what it sends outward is not counted at its level. */
+static inline uint32_t cross(const struct rl_cache *c, struct rl_cache_flow *flow, uint32_t k,
+                             uint32_t group, uint32_t state)
+{
+    bool to_victim = is_victim(c, k + 1);
+    if (group != RL_CACHE_OUT && (state & WRITTEN || !to_victim))
         account(c, flow, k, group)->writebacks++;
+    else if (group != RL_CACHE_OUT)
+        account(c, flow, k, group)->castouts++;
+    return to_victim ? state : STORED;
 }
 
 /* ---- numbering regions ---- */
@@ -161,22 +171,22 @@ static bool withdraw(struct rl_cache *c, uint32_t core, uint32_t line, bool away
                      struct rl_cache_flow *flow)
 {
     bool held = false;
-    uint32_t dirty = 0;
+    uint32_t state = 0;
     for (uint32_t k = 0; k < c->n_private; k++) {
         struct spot spot = spot_of(c, core, k, line);
         uint32_t at = set_find(spot.set, c->level[k].stride, line);
         if (at != NOT_FOUND) {
             held = true;
-            dirty |= spot.set[at] & DIRTY;
-            spot.set[at] &= ~(uint32_t)DIRTY;
+            state |= spot.set[at] & STORED;
+            spot.set[at] &= ~(uint32_t)STORED;
             if (away)
                 set_drop(spot.set, c->level[k].ways, c->level[k].stride, at);
         }
-        if (dirty)
-            count_writeback(c, flow, k, spot.group);
+        if (state)
+            state = cross(c, flow, k, spot.group, state);
     }
-    if (dirty && c->n_private < c->n_levels)
-        put(c, core, c->n_private, line << 1 | DIRTY, flow);
+    if (state && c->n_private < c->n_levels)
+        put(c, core, c->n_private, line << STATE_BITS | state, flow);
     return held;
 }
 
@@ -230,7 +240,7 @@ static void walk_enter_owners(struct rl_cache *c)
         const struct level *level = &c->level[k];
         const uint32_t *entries = c->core[0].bank[k].entries;
         for (size_t i = 0; i < (size_t)level->sets * level->stride; i++) {
-            uint16_t *owner = entries[i] == EMPTY ? NULL : owner_of(c, entries[i] >> 1);
+            uint16_t *owner = entries[i] == EMPTY ? NULL : owner_of(c, entries[i] >> STATE_BITS);
             if (owner)
                 *owner = 1;
         }
@@ -239,36 +249,36 @@ static void walk_enter_owners(struct rl_cache *c)
 
 /* ---- moving lines ---- */
 
-/* Take a line out of one core's levels first .. end-1; returns DIRTY if a copy was, counting the
- * write-backs of its way outward. */
+/* Take a line out of one core's levels first .. end-1; returns the state with which it is beyond,
+ * counting its way outward if it is to reach memory. */
 static uint32_t take_out(struct rl_cache *c, uint32_t core, uint32_t first, uint32_t end,
-                         uint32_t line, uint32_t dirty, struct rl_cache_flow *flow)
+                         uint32_t line, uint32_t state, struct rl_cache_flow *flow)
 {
     for (uint32_t k = first; k < end; k++) {
         struct spot spot = spot_of(c, core, k, line);
         uint32_t at = set_find(spot.set, c->level[k].stride, line);
         if (at != NOT_FOUND) {
-            dirty |= spot.set[at] & DIRTY;
+            state |= spot.set[at] & STORED;
             set_drop(spot.set, c->level[k].ways, c->level[k].stride, at);
         }
-        if (dirty)
-            count_writeback(c, flow, k, spot.group);
+        if (state)
+            state = cross(c, flow, k, spot.group, state);
     }
-    return dirty;
+    return state;
 }
 
-/* A line leaves inclusive level k: it leaves the inner levels too. Returns its dirty bit. */
+/* A line leaves inclusive level k: it leaves the inner levels too. Returns its state there. */
 static uint32_t back_invalidate(struct rl_cache *c, uint32_t core, uint32_t k, uint32_t line,
                                 struct rl_cache_flow *flow)
 {
     if (k < c->n_private)
         return take_out(c, core, 0, k, line, 0, flow);
-    uint32_t dirty = 0;
+    uint32_t state = 0;
     uint16_t *owner = c->n_cores > 1 ? owner_of(c, line) : NULL;
     for (uint32_t other = 0; other < c->n_cores; other++)
         if (!owner || *owner == OWNER_MANY || *owner == other + 1)
-            dirty |= take_out(c, other, 0, c->n_private, line, 0, flow);
-    return take_out(c, core, c->n_private, k, line, dirty, flow);
+            state |= take_out(c, other, 0, c->n_private, line, 0, flow);
+    return take_out(c, core, c->n_private, k, line, state, flow);
 }
 
 static void evict(struct rl_cache *c, uint32_t core, uint32_t k, uint32_t entry, uint32_t group,
@@ -277,15 +287,14 @@ static void evict(struct rl_cache *c, uint32_t core, uint32_t k, uint32_t entry,
     if (entry == EMPTY)
         return;
     if (c->level[k].policy == RL_CACHE_INCLUSIVE)
-        entry |= back_invalidate(c, core, k, entry >> 1, flow);
-    bool last = k + 1 == c->n_levels;
+        entry |= back_invalidate(c, core, k, entry >> STATE_BITS, flow);
     if (entry & DIRTY)
-        account(c, flow, k, group)->writebacks++;
-    else if (!last && c->level[k + 1].policy == RL_CACHE_VICTIM)
+        entry |= cross(c, flow, k, group, entry & STORED);
+    else if (is_victim(c, k + 1))
         account(c, flow, k, group)->castouts++;
     else
         return;
-    if (!last)
+    if (k + 1 < c->n_levels)
         put(c, core, k + 1, entry, flow);
 }
 
@@ -293,11 +302,11 @@ static void evict(struct rl_cache *c, uint32_t core, uint32_t k, uint32_t entry,
 static void put(struct rl_cache *c, uint32_t core, uint32_t k, uint32_t entry,
                 struct rl_cache_flow *flow)
 {
-    struct spot spot = spot_of(c, core, k, entry >> 1);
+    struct spot spot = spot_of(c, core, k, entry >> STATE_BITS);
     if (spot.group == RL_CACHE_OUT)
         return;
     const struct level *level = &c->level[k];
-    uint32_t at = set_find(spot.set, level->stride, entry >> 1);
+    uint32_t at = set_find(spot.set, level->stride, entry >> STATE_BITS);
     if (at != NOT_FOUND)
         set_promote(spot.set, level->stride, at, spot.set[at] | entry);
     else
@@ -356,7 +365,7 @@ static uint32_t fetch(struct rl_cache *c, uint32_t core, uint32_t k, uint32_t li
     }
     if (victim)
         return dirty;
-    uint32_t gone = insert(level, spot.set, line << 1 | dirty);
+    uint32_t gone = insert(level, spot.set, line << STATE_BITS | dirty);
     evict(c, core, k, gone, spot.group, flow);
     return 0;
 }
@@ -367,7 +376,7 @@ static void miss(struct rl_cache *c, uint32_t core, uint32_t line, enum rl_cache
     bool store = kind != RL_CACHE_LOAD;
     count_fill(account(c, flow, 0, spot.group), kind);
     uint32_t dirty = fetch(c, core, 1, line, kind, flow);
-    uint32_t entry = line << 1 | dirty | (store ? DIRTY : 0);
+    uint32_t entry = line << STATE_BITS | dirty | (store ? STORED : 0);
     evict(c, core, 0, insert(&c->level[0], spot.set, entry), spot.group, flow);
     if (store && c->n_cores > 1 && c->n_private > 0)
         snoop(c, core, line, true, flow);
@@ -385,25 +394,25 @@ static void touch(struct rl_cache *c, uint32_t core, uint32_t line, enum rl_cach
         return;
     }
     uint32_t entry = spot.set[at];
-    bool soiled = kind != RL_CACHE_LOAD && !(entry & DIRTY);
+    bool store = kind != RL_CACHE_LOAD;
     /* The whole set is stored in either case: a vector load behind a narrow store would stall. */
-    if (at > 0 || soiled)
-        set_promote(spot.set, c->level[0].stride, at, soiled ? entry | DIRTY : entry);
-    if (soiled && c->n_cores > 1 && c->n_private > 0)
+    if (at > 0 || (store && !(entry & WRITTEN)))
+        set_promote(spot.set, c->level[0].stride, at, store ? entry | STORED : entry);
+    if (store && !(entry & DIRTY) && c->n_cores > 1 && c->n_private > 0)
         snoop(c, core, line, true, flow);
 }
 
 /* A line leaves every cache; returns the group of its set at the last level, or RL_CACHE_OUT. */
 static uint32_t expel(struct rl_cache *c, uint32_t core, uint32_t line, struct rl_cache_flow *flow)
 {
-    uint32_t dirty = 0;
+    uint32_t state = 0;
     uint16_t *owner = c->n_cores > 1 ? owner_of(c, line) : NULL;
     for (uint32_t other = 0; other < c->n_cores; other++)
         if (!owner || *owner == OWNER_MANY || *owner == other + 1)
-            dirty |= take_out(c, other, 0, c->n_private, line, 0, flow);
+            state |= take_out(c, other, 0, c->n_private, line, 0, flow);
     if (owner)
         *owner = OWNER_NONE;
-    take_out(c, core, c->n_private, c->n_levels, line, dirty, flow);
+    take_out(c, core, c->n_private, c->n_levels, line, state, flow);
     return spot_of(c, core, c->n_levels - 1, line).group;
 }
 

@@ -25,7 +25,7 @@ static inline void send_out(const struct rl_cache *c, uint32_t k, uint32_t entry
                             struct rl_cache_flow *flow)
 {
     while (entry != EMPTY) {
-        if (entry & DIRTY)
+        if (entry & WRITTEN || (entry & DIRTY && k + 1 != c->victim))
             account(c, flow, k, group)->writebacks++;
         else if (k + 1 == c->victim)
             account(c, flow, k, group)->castouts++;
@@ -34,10 +34,10 @@ static inline void send_out(const struct rl_cache *c, uint32_t k, uint32_t entry
         if (++k == c->n_levels)
             return;
         const struct level *level = &c->level[k];
-        struct spot spot = spot_of(c, 0, k, entry >> 1);
+        struct spot spot = spot_of(c, 0, k, entry >> STATE_BITS);
         if (spot.group == RL_CACHE_OUT)
             return;
-        uint32_t at = set_find(spot.set, level->stride, entry >> 1);
+        uint32_t at = set_find(spot.set, level->stride, entry >> STATE_BITS);
         if (at != NOT_FOUND) {
             set_promote(spot.set, level->stride, at, spot.set[at] | entry);
             return;
@@ -74,7 +74,7 @@ static inline void fetch_alone(const struct rl_cache *c, const struct missed *m)
             break;
     }
     for (uint32_t k = end; k-- > 1; dirty = 0) {
-        uint32_t gone = insert(&c->level[k], spot[k].set, m->line << 1 | dirty);
+        uint32_t gone = insert(&c->level[k], spot[k].set, m->line << STATE_BITS | dirty);
         send_out(c, k, gone, spot[k].group, m->flow);
     }
 }
@@ -99,7 +99,7 @@ static inline void fetch_sets_of_victims(const struct rl_cache *c, const struct 
         struct spot spot = spot_at(c, 0, c->victim - 1, missed[i].place[c->victim - 1]);
         uint32_t entry = spot.set[before->ways - 1];
         if (entry != EMPTY)
-            __builtin_prefetch(spot_of(c, 0, c->victim, entry >> 1).set);
+            __builtin_prefetch(spot_of(c, 0, c->victim, entry >> STATE_BITS).set);
     }
 }
 
@@ -114,13 +114,13 @@ static uint32_t run_first(struct rl_cache *c, const struct rl_cache_step step[],
     uint32_t i = 0;
     do {
         struct spot spot = spot_of(c, 0, 0, line);
-        uint32_t dirty = step[i].kind != RL_CACHE_LOAD || step[i].store_flow ? DIRTY : 0;
-        if (spot.group == RL_CACHE_OUT || set_touch(spot.set, level->stride, line, dirty))
+        uint32_t state = step[i].kind != RL_CACHE_LOAD || step[i].store_flow ? STORED : 0;
+        if (spot.group == RL_CACHE_OUT || set_touch(spot.set, level->stride, line, state))
             continue;
         struct missed *m = &missed[n_missed++];
         m->flow = step[i].flow;
         m->line = line;
-        m->gone = insert(level, spot.set, line << 1 | dirty);
+        m->gone = insert(level, spot.set, line << STATE_BITS | state);
         m->group = spot.group;
         m->kind = (enum rl_cache_kind)step[i].kind;
         fetch_sets(c, m);
@@ -173,7 +173,7 @@ static void walk_flush(struct rl_cache *cache, struct rl_cache_flow *flow)
             for (uint32_t set = 0; set < level->sets; set++) {
                 uint32_t *entries = cache->core[core].bank[k].entries + (size_t)set * level->stride;
                 while (entries[0] != EMPTY)
-                    expel(cache, core, entries[0] >> 1, flow);
+                    expel(cache, core, entries[0] >> STATE_BITS, flow);
             }
         }
 }

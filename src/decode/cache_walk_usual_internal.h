@@ -92,7 +92,7 @@ usual_look_ahead(const struct usual *u, uint32_t line, uint32_t stride_middle)
     uint32_t *home = usual_home(u, line);
     __builtin_prefetch(home);
     if (u->direct || gone != EMPTY) /* with a mask, fetching the set of no line does no harm */
-        __builtin_prefetch(usual_home(u, gone >> 1));
+        __builtin_prefetch(usual_home(u, gone >> STATE_BITS));
     return home;
 }
 
@@ -110,9 +110,9 @@ usual_first(struct rl_cache *c, const struct usual *u, const struct rl_cache_ste
     uint32_t i = 0;
     for (;;) {
         uint32_t *set = u->first + (size_t)(line & u->first_mask) * stride;
-        uint32_t dirty = step[i].kind != RL_CACHE_LOAD || step[i].store_flow ? DIRTY : 0;
+        uint32_t state = step[i].kind != RL_CACHE_LOAD || step[i].store_flow ? STORED : 0;
         uint32_t gone;
-        if (!set_enter(set, u->first_ways, stride, line, dirty, &gone)) {
+        if (!set_enter(set, u->first_ways, stride, line, state, &gone)) {
             uint32_t *home = usual_look_ahead(u, line, stride_middle);
             miss[n_misses++] = (struct usual_miss){step[i].flow, home, line, gone,
                                                    (enum rl_cache_kind)step[i].kind};
@@ -137,13 +137,13 @@ static inline __attribute__((always_inline)) void usual_cast_out(const struct us
                                                                  struct rl_cache_flow *flow,
                                                                  struct rl_cache_flow *flow_last)
 {
-    if (entry & DIRTY)
+    if (entry & WRITTEN)
         flow->writebacks++;
     else
         flow->castouts++;
-    uint32_t *home = usual_home(u, entry >> 1);
+    uint32_t *home = usual_home(u, entry >> STATE_BITS);
     uint32_t gone;
-    if (!set_enter(home, u->last_ways, STRIDE_16, entry >> 1, entry & DIRTY, &gone) &&
+    if (!set_enter(home, u->last_ways, STRIDE_16, entry >> STATE_BITS, entry & DIRTY, &gone) &&
         gone != EMPTY && gone & DIRTY)
         flow_last->writebacks++;
 }
@@ -164,16 +164,18 @@ static inline __attribute__((always_inline)) void usual_fetch(const struct rl_ca
         uint32_t dirty = 0;
         if (!set_take(m->home, u->last_ways, STRIDE_16, m->line, &dirty))
             count_fill(flow_last, m->kind);
-        uint32_t gone = set_insert(set, u->middle_ways, stride_middle, m->line << 1 | dirty);
+        uint32_t gone =
+            set_insert(set, u->middle_ways, stride_middle, m->line << STATE_BITS | dirty);
         if (gone != EMPTY)
             usual_cast_out(u, gone, flow_middle, flow_last);
     }
     if (m->gone == EMPTY || !(m->gone & DIRTY))
         return;
     flow->writebacks++;
-    set = u->middle + (size_t)(m->gone >> 1 & u->middle_mask) * stride_middle;
+    set = u->middle + (size_t)(m->gone >> STATE_BITS & u->middle_mask) * stride_middle;
     uint32_t gone;
-    if (!set_enter(set, u->middle_ways, stride_middle, m->gone >> 1, DIRTY, &gone) && gone != EMPTY)
+    if (!set_enter(set, u->middle_ways, stride_middle, m->gone >> STATE_BITS, STORED, &gone) &&
+        gone != EMPTY)
         usual_cast_out(u, gone, flow_middle, flow_last);
 }
 

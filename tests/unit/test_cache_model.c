@@ -1,5 +1,5 @@
 /* The cache model equals a naive one that follows its header word by word, at every access. */
-#include "decode/cache_model.h"
+#include "naive_cache.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,245 +8,7 @@
 
 #include <cmocka.h>
 
-enum { MAX_CORES = 5, MAX_SETS = 2048, GROUPS = 3 };
-
-/* ---- the naive model: a list of copies a set, ages by a clock, every core asked ---- */
-
-struct copy {
-    uint64_t line;
-    uint64_t used; /* 0: empty */
-    bool dirty;
-};
-
-struct naive {
-    struct rl_cache_geometry geometry;
-    uint32_t n_cores;
-    uint64_t clock;
-    struct copy *copies[MAX_CORES][RL_CACHE_LEVELS_MAX]; /* shared levels live at core 0 */
-    uint8_t group[RL_CACHE_LEVELS_MAX][MAX_SETS];
-    struct rl_cache_flow flow[RL_CACHE_LEVELS_MAX * GROUPS];
-};
-
-static void naive_init(struct naive *n, const struct rl_cache_geometry *geometry, uint32_t n_cores)
-{
-    memset(n, 0, sizeof *n);
-    n->geometry = *geometry;
-    n->n_cores = n_cores;
-    for (uint32_t core = 0; core < MAX_CORES; core++)
-        for (uint32_t k = 0; k < geometry->n_levels; k++)
-            n->copies[core][k] = calloc((size_t)geometry->level[k].sets * geometry->level[k].ways,
-                                        sizeof(struct copy));
-}
-
-static void naive_release(struct naive *n)
-{
-    for (uint32_t core = 0; core < MAX_CORES; core++)
-        for (uint32_t k = 0; k < n->geometry.n_levels; k++)
-            free(n->copies[core][k]);
-}
-
-static struct copy *naive_set(struct naive *n, uint32_t core, uint32_t k, uint64_t line)
-{
-    const struct rl_cache_level *level = &n->geometry.level[k];
-    return n->copies[level->shared ? 0 : core][k] + (line % level->sets) * level->ways;
-}
-
-static struct copy *naive_find(struct naive *n, uint32_t core, uint32_t k, uint64_t line)
-{
-    struct copy *set = naive_set(n, core, k, line);
-    for (uint32_t way = 0; way < n->geometry.level[k].ways; way++)
-        if (set[way].used && set[way].line == line)
-            return &set[way];
-    return NULL;
-}
-
-static uint8_t naive_group(const struct naive *n, uint32_t k, uint64_t line)
-{
-    return n->group[k][line % n->geometry.level[k].sets];
-}
-
-static struct rl_cache_flow *naive_flow(struct naive *n, uint32_t k, uint64_t line)
-{
-    static struct rl_cache_flow nowhere;
-    uint8_t group = naive_group(n, k, line);
-    return group == RL_CACHE_OUT ? &nowhere : &n->flow[k * GROUPS + group];
-}
-
-static uint32_t naive_privates(const struct naive *n)
-{
-    uint32_t k = 0;
-    while (k < n->geometry.n_levels && !n->geometry.level[k].shared)
-        k++;
-    return k;
-}
-
-static void naive_arrive(struct naive *n, uint32_t core, uint32_t k, uint64_t line, bool dirty);
-
-/* Remove a line from levels first .. end-1 of one core; whether dirty data came out. */
-static bool naive_remove(struct naive *n, uint32_t core, uint32_t first, uint32_t end,
-                         uint64_t line, bool dirty)
-{
-    for (uint32_t k = first; k < end; k++) {
-        struct copy *copy = naive_find(n, core, k, line);
-        dirty |= copy && copy->dirty;
-        if (copy)
-            copy->used = 0;
-        if (dirty)
-            naive_flow(n, k, line)->writebacks++;
-    }
-    return dirty;
-}
-
-static void naive_leave(struct naive *n, uint32_t core, uint32_t k, struct copy gone)
-{
-    uint32_t privates = naive_privates(n);
-    if (n->geometry.level[k].policy == RL_CACHE_INCLUSIVE && k < privates) {
-        gone.dirty |= naive_remove(n, core, 0, k, gone.line, false);
-    } else if (n->geometry.level[k].policy == RL_CACHE_INCLUSIVE) {
-        bool dirty = false;
-        for (uint32_t other = 0; other < n->n_cores; other++)
-            dirty |= naive_remove(n, other, 0, privates, gone.line, false);
-        gone.dirty |= naive_remove(n, core, privates, k, gone.line, dirty);
-    }
-    bool last = k + 1 == n->geometry.n_levels;
-    bool to_victim = !last && n->geometry.level[k + 1].policy == RL_CACHE_VICTIM;
-    if (gone.dirty)
-        naive_flow(n, k, gone.line)->writebacks++;
-    else if (to_victim)
-        naive_flow(n, k, gone.line)->castouts++;
-    if (!last && (gone.dirty || to_victim))
-        naive_arrive(n, core, k + 1, gone.line, gone.dirty);
-}
-
-static void naive_insert(struct naive *n, uint32_t core, uint32_t k, uint64_t line, bool dirty)
-{
-    struct copy *set = naive_set(n, core, k, line);
-    struct copy *oldest = set;
-    for (uint32_t way = 1; way < n->geometry.level[k].ways; way++)
-        if (set[way].used < oldest->used)
-            oldest = &set[way];
-    struct copy gone = *oldest;
-    *oldest = (struct copy){line, ++n->clock, dirty};
-    if (gone.used)
-        naive_leave(n, core, k, gone);
-}
-
-static void naive_arrive(struct naive *n, uint32_t core, uint32_t k, uint64_t line, bool dirty)
-{
-    if (naive_group(n, k, line) == RL_CACHE_OUT)
-        return;
-    struct copy *copy = naive_find(n, core, k, line);
-    if (copy) {
-        copy->dirty |= dirty;
-        copy->used = ++n->clock;
-    } else {
-        naive_insert(n, core, k, line, dirty);
-    }
-}
-
-/* Ask the other cores: clean or drop their copies; whether any had one. */
-static bool naive_ask(struct naive *n, uint32_t core, uint64_t line, bool store)
-{
-    uint32_t privates = naive_privates(n);
-    bool held = false;
-    for (uint32_t other = 0; other < n->n_cores; other++) {
-        bool dirty = false;
-        for (uint32_t k = 0; other != core && k < privates; k++) {
-            struct copy *copy = naive_find(n, other, k, line);
-            held |= copy != NULL;
-            dirty |= copy && copy->dirty;
-            if (copy) {
-                copy->dirty = false;
-                copy->used = store ? 0 : copy->used;
-            }
-            if (dirty)
-                naive_flow(n, k, line)->writebacks++;
-        }
-        if (dirty && privates < n->geometry.n_levels)
-            naive_arrive(n, other, privates, line, true);
-    }
-    return held;
-}
-
-static bool naive_fetch(struct naive *n, uint32_t core, uint32_t k, uint64_t line,
-                        enum rl_cache_kind kind)
-{
-    bool out = k == n->geometry.n_levels || naive_group(n, k, line) == RL_CACHE_OUT;
-    bool leaving = k == naive_privates(n) || (k < naive_privates(n) && out);
-    bool supplied = leaving && naive_ask(n, core, line, kind != RL_CACHE_LOAD);
-    if (out)
-        return false;
-    bool victim = n->geometry.level[k].policy == RL_CACHE_VICTIM;
-    struct copy *copy = naive_find(n, core, k, line);
-    if (copy && victim && !(supplied && kind == RL_CACHE_LOAD)) {
-        copy->used = 0;
-        return copy->dirty;
-    }
-    if (copy) {
-        copy->used = ++n->clock;
-        return false;
-    }
-    bool dirty = false;
-    if (!supplied) {
-        struct rl_cache_flow *flow = naive_flow(n, k, line);
-        flow->reads += kind != RL_CACHE_STORE;
-        flow->allocates += kind == RL_CACHE_STORE;
-        dirty = naive_fetch(n, core, k + 1, line, kind);
-    }
-    if (victim)
-        return dirty;
-    naive_insert(n, core, k, line, dirty);
-    return false;
-}
-
-static void naive_nt_store(struct naive *n, uint32_t core, uint64_t line, uint64_t bytes)
-{
-    uint32_t last = n->geometry.n_levels - 1;
-    bool dirty = false;
-    for (uint32_t other = 0; other < n->n_cores; other++)
-        dirty |= naive_remove(n, other, 0, naive_privates(n), line, false);
-    naive_remove(n, core, naive_privates(n), last + 1, line, dirty);
-    naive_flow(n, last, line)->nt_bytes += bytes;
-}
-
-static void naive_touch(struct naive *n, uint32_t core, uint64_t line, uint64_t bytes,
-                        enum rl_cache_kind kind)
-{
-    if (naive_group(n, 0, line) == RL_CACHE_OUT)
-        return;
-    if (kind == RL_CACHE_NT_STORE) {
-        naive_nt_store(n, core, line, bytes);
-        return;
-    }
-    bool store = kind != RL_CACHE_LOAD;
-    struct copy *copy = naive_find(n, core, 0, line);
-    if (copy) {
-        copy->used = ++n->clock;
-        if (store && !copy->dirty && naive_privates(n) > 0)
-            naive_ask(n, core, line, true);
-        copy->dirty |= store;
-        return;
-    }
-    struct rl_cache_flow *flow = naive_flow(n, 0, line);
-    flow->reads += kind != RL_CACHE_STORE;
-    flow->allocates += kind == RL_CACHE_STORE;
-    bool dirty = naive_fetch(n, core, 1, line, kind);
-    naive_insert(n, core, 0, line, dirty || store);
-    if (store && naive_privates(n) > 0)
-        naive_ask(n, core, line, true);
-}
-
-static void naive_access(struct naive *n, uint32_t core, uint64_t address, uint64_t size,
-                         enum rl_cache_kind kind)
-{
-    for (uint64_t i = 0; i < size;) {
-        uint64_t bytes = 64 - (address + i) % 64;
-        if (bytes > size - i)
-            bytes = size - i;
-        naive_touch(n, core, (address + i) / 64, bytes, kind);
-        i += bytes;
-    }
-}
+enum { MAX_CORES = NAIVE_CORES, MAX_SETS = NAIVE_SETS, GROUPS = NAIVE_GROUPS };
 
 /* ---- streams ---- */
 
@@ -550,6 +312,54 @@ static void a_victim_level_takes_what_the_level_before_evicts(void **state)
     rl_cache_free(cache);
 }
 
+enum { ARRAY_LINES = 1 << 14 }; /* twice what L2 of real[0] holds, half of what L3 does */
+
+static void walk_array(struct rl_cache *cache, enum rl_cache_kind kind, struct rl_cache_flow *flow)
+{
+    for (uint64_t i = 0; i < ARRAY_LINES; i++)
+        rl_cache_access(cache, 0, 64 * i, 64, kind, flow);
+}
+
+static void lines_only_read_again_are_cast_out_and_still_reach_memory(void **state)
+{
+    (void)state;
+    enum { N = ARRAY_LINES, IN_L2 = N / 2 };
+    struct rl_cache *cache = NULL;
+    struct rl_cache_flow flow[3] = {0};
+    assert_int_equal(rl_cache_new(&real[0], NULL, &cache, NULL), RL_OK);
+    walk_array(cache, RL_CACHE_STORE, flow);
+    assert_int_equal(flow[1].writebacks, N - IN_L2);
+    for (int round = 0; round < 3; round++)
+        walk_array(cache, RL_CACHE_LOAD, flow);
+    assert_int_equal(flow[1].allocates, N);
+    assert_int_equal(flow[1].reads, 3 * N);
+    assert_int_equal(flow[1].writebacks, N); /* what stores had left in L2 follows, once */
+    assert_int_equal(flow[1].castouts, 3 * N - IN_L2);
+    assert_int_equal(rl_cache_flow_bytes(&flow[1]), 64 * (N + 3 * N + N));
+    rl_cache_flush(cache, flow);
+    assert_int_equal(flow[1].writebacks, N);
+    assert_int_equal(flow[2].allocates, N);
+    assert_int_equal(flow[2].writebacks, N);
+    rl_cache_free(cache);
+}
+
+static void lines_written_again_are_written_back_again(void **state)
+{
+    (void)state;
+    enum { N = ARRAY_LINES };
+    struct rl_cache *cache = NULL;
+    struct rl_cache_flow flow[3] = {0};
+    assert_int_equal(rl_cache_new(&real[0], NULL, &cache, NULL), RL_OK);
+    for (int round = 0; round < 3; round++)
+        walk_array(cache, RL_CACHE_STORE, flow);
+    rl_cache_flush(cache, flow);
+    assert_int_equal(flow[1].allocates, 3 * N);
+    assert_int_equal(flow[1].writebacks, 3 * N);
+    assert_int_equal(flow[1].castouts, 0);
+    assert_int_equal(flow[2].writebacks, N);
+    rl_cache_free(cache);
+}
+
 static void an_inclusive_level_takes_its_lines_away_from_the_core(void **state)
 {
     (void)state;
@@ -628,7 +438,7 @@ static void more_address_space_than_fits_is_forgotten_and_said(void **state)
     for (uint64_t i = 0; i < 20000; i++)
         rl_cache_access(cache, 0, i << 24, 8, RL_CACHE_STORE, flow);
     assert_int_equal(flow[0].allocates, 20000);
-    assert_int_equal(rl_cache_forgotten(cache), 2); /* 8191 regions at a time */
+    assert_int_equal(rl_cache_forgotten(cache), 4); /* 4095 regions at a time */
     rl_cache_free(cache);
 }
 
@@ -689,6 +499,8 @@ int main(void)
         cmocka_unit_test(non_temporal_stores_go_past_the_caches),
         cmocka_unit_test(two_cores_pass_a_written_line_through_the_shared_level),
         cmocka_unit_test(a_victim_level_takes_what_the_level_before_evicts),
+        cmocka_unit_test(lines_only_read_again_are_cast_out_and_still_reach_memory),
+        cmocka_unit_test(lines_written_again_are_written_back_again),
         cmocka_unit_test(an_inclusive_level_takes_its_lines_away_from_the_core),
         cmocka_unit_test(the_flows_of_a_subset_are_those_of_its_lines_in_the_full_model),
         cmocka_unit_test(a_set_can_leave_and_return),
