@@ -12,7 +12,7 @@ struct rl_rank {
     struct rl_buffer buffer; /**< arrays of memory kernels, filled by the rank itself */
     size_t filled;           /**< bytes of it so far: memory that nobody touched before can take
                                   seconds a GiB in a virtual machine */
-    size_t roll;             /**< where the next stretch of DRAM begins */
+    unsigned place;          /**< of DRAM, where the last sample was */
     void *out;               /**< [RL_KERNEL_IMAGE_BYTES] */
     unsigned prepared;       /**< samples of special functions begun */
 };
@@ -41,6 +41,7 @@ struct rl_session {
     unsigned threads; /**< of the team at work */
     struct rl_team *team;
     struct rl_rank *rank; /**< [threads] */
+    bool sustained;       /**< DRAM: what lasts for passes over the whole buffer */
     bool has_ends;        /**< level sizes are those measured, as far as that shows them */
 
     char small_sets[96]; /**< thread counts whose sets for DRAM a cache may hold; "": none */
@@ -66,7 +67,8 @@ struct rl_memory_item {
     struct rl_session *session;
     const char *level;
     size_t set_bytes; /**< of all arrays together, per rank */
-    bool rolling;     /**< DRAM: a new stretch each time */
+    bool rolling;     /**< DRAM: another place each time … */
+    unsigned places;  /**< … of so many */
     unsigned warm;    /**< untimed passes before a sample */
 };
 
@@ -117,6 +119,9 @@ void rl_memory_prepare(void *arg, unsigned rank);
 struct rl_job rl_memory_job(struct rl_memory_item *item);
 /** Bytes a pass of the item moves, loads and stores, per rank. */
 double rl_memory_pass_bytes(const struct rl_memory_item *item);
+/** So many places of a buffer for DRAM are used: a prime number, so that of kernels that take the
+ * next place each in turn every one comes to all of them. At least 1. */
+unsigned rl_memory_places(size_t bytes);
 /** Working set of a level for one rank of the present team; 0: the level cannot be reached. */
 size_t rl_level_set_bytes(const struct rl_session *s, const char *level);
 /** Buffer a rank needs for every level. */

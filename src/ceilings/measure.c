@@ -456,6 +456,7 @@ static enum rl_status measure_dram(struct rl_session *s, struct rl_error *err)
     RL_TRY(check_counts(s, o->threads, o->n_threads, err));
     RL_TRY(make_images(s, err));
     s->planned_s = o->budget_s;
+    s->sustained = true;
     for (size_t i = 0; i < o->n_threads && status == RL_OK; i++) {
         status = make_team(s, o->threads[i], err);
         if (status == RL_OK)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double check_s = 0.2;     /* of each thread count */
+static const double check_s = 0.5;     /* of each thread count */
 static const double tolerance = 0.1;   /* two clean measurements of DRAM differ by less */
 static const double least_clock = 0.9; /* of the record's */
 

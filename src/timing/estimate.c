@@ -21,6 +21,7 @@ struct series {
     double *rate;      /* [n] loops a second */
     double *per_cycle; /* [n] loops a cycle */
     double *clock_hz;  /* [n] */
+    unsigned *place;   /* [n] */
     size_t n;
     size_t rejected;
     size_t alone; /* with no rank next to a low probe */
@@ -31,14 +32,16 @@ static void series_release(struct series *x)
     free(x->rate);
     free(x->per_cycle);
     free(x->clock_hz);
+    free(x->place);
 }
 
 static bool series_alloc(struct series *x, size_t n)
 {
     *x = (struct series){.rate = malloc((n + 1) * sizeof *x->rate),
                          .per_cycle = malloc((n + 1) * sizeof *x->per_cycle),
-                         .clock_hz = malloc((n + 1) * sizeof *x->clock_hz)};
-    if (x->rate && x->per_cycle && x->clock_hz)
+                         .clock_hz = malloc((n + 1) * sizeof *x->clock_hz),
+                         .place = malloc((n + 1) * sizeof *x->place)};
+    if (x->rate && x->per_cycle && x->clock_hz && x->place)
         return true;
     series_release(x);
     return false;
@@ -135,8 +138,17 @@ static void series_fill(struct series *x, const struct rl_sampler *s, unsigned j
         x->alone += alone;
         x->rate[x->n] = 1 / loop_s;
         x->per_cycle[x->n] = 1 / loop_s / clock_hz;
+        x->place[x->n] = sample_of(s, from, j, i)->place;
         x->clock_hz[x->n++] = clock_hz;
     }
+}
+
+static struct rl_estimate estimate_series(const struct rl_sampler *s, unsigned j,
+                                          const struct series *x, const double *rate)
+{
+    if (s->job[j].place)
+        return rl_estimate_places(rate, x->place, x->n, s->job[j].places, s->how->top);
+    return rl_estimate_top(rate, x->n, top_of(s, x->n));
 }
 
 /* @return false without memory. */
@@ -158,9 +170,8 @@ static bool estimate_ranks(const struct rl_sampler *s, unsigned j, unsigned from
     }
     t->disturbed |= x.alone < (wanted + 1) / 2;
     t->clean = from == 0 || clean < t->clean ? clean : t->clean;
-    size_t top = top_of(s, x.n);
-    *ret_rate = rl_estimate_top(x.rate, x.n, top);
-    *ret_per_cycle = rl_estimate_top(x.per_cycle, x.n, top);
+    *ret_rate = estimate_series(s, j, &x, x.rate);
+    *ret_per_cycle = estimate_series(s, j, &x, x.per_cycle);
     t->clock_hz = rl_quantile(x.clock_hz, x.n, clock_quantile);
     t->repeats = (unsigned)x.n;
     t->rejected += rejected;

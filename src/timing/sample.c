@@ -248,6 +248,7 @@ static bool take_sample(struct rl_sampler *s, unsigned j, unsigned rank)
     bool steady = read_clock(s, r);
     sample->clock_hz = steady ? clock_agreed(s, r) : -clock_highest(s, r);
     sample->loop_s = seconds / (double)s->loops[j];
+    sample->place = job->place ? job->place(job->arg, rank) : 0;
     if (switches() != before)
         sample->loop_s = -sample->loop_s;
     sample->nop = sample->nop_before = nop;

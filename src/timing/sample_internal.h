@@ -16,6 +16,7 @@ struct rl_sample {
     double nop;        /**< no-operations a cycle, the less of the probes before and behind; 0: not
                             probed */
     double nop_before; /**< of the probe before */
+    unsigned place;    /**< 0 without places */
 };
 
 /** What one rank writes while sampling; nobody else touches it until the run is over. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BLOCKS = 8, LEAST_BLOCKS = 3, LEAST_IN_BLOCK = 4 };
+enum { MAX_BLOCKS = 8, LEAST_BLOCKS = 3, LEAST_IN_BLOCK = 4, LEAST_IN_STRETCH = 5 };
 
 static int descending(const void *a, const void *b)
 {
@@ -90,6 +90,63 @@ struct rl_estimate rl_estimate_top(const double *rate, size_t n, size_t top)
                                           : half_width(sorted, kept < 2 && n > 1 ? 2 : kept);
     estimate.spread = estimate.value > 0 ? width / estimate.value : 0;
     free(sorted);
+    return estimate;
+}
+
+/* The estimate of one stretch; its rates go to `own`, in their order. */
+static struct rl_estimate estimate_stretch(const double *rate, const unsigned *place, size_t n,
+                                           unsigned n_places, size_t stretches, size_t stretch,
+                                           size_t top, double *own)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (place[i] * stretches / n_places == stretch)
+            own[kept++] = rate[i];
+    return rl_estimate_top(own, kept, top);
+}
+
+/* As if all places had the mean's speed, so that only what changes with time spreads. */
+static void level_out(double *rate, const unsigned *place, size_t n, unsigned n_places,
+                      const double *of_stretch, size_t stretches, double mean)
+{
+    for (size_t i = 0; i < n; i++) {
+        double own = of_stretch[place[i] * stretches / n_places];
+        if (own > 0)
+            rate[i] *= mean / own;
+    }
+}
+
+struct rl_estimate rl_estimate_places(const double *rate, const unsigned *place, size_t n,
+                                      unsigned n_places, size_t top)
+{
+    struct rl_estimate estimate = {0};
+    size_t stretches = n / LEAST_IN_STRETCH < n_places ? n / LEAST_IN_STRETCH : n_places;
+    stretches = stretches ? stretches : 1;
+    double *scratch = malloc((n + 1) * sizeof *scratch);
+    double *value = malloc(stretches * sizeof *value);
+    double seconds = 0;
+    double median_seconds = 0;
+    size_t seen = 0;
+    for (size_t k = 0; scratch && value && k < stretches; k++) {
+        struct rl_estimate one =
+            estimate_stretch(rate, place, n, n_places, stretches, k, top, scratch);
+        value[k] = one.value;
+        if (!(one.value > 0) || !(one.median > 0))
+            continue;
+        seconds += 1 / one.value;
+        median_seconds += 1 / one.median;
+        seen++;
+    }
+    if (seen > 0) {
+        double mean = (double)seen / seconds;
+        memcpy(scratch, rate, n * sizeof *scratch);
+        level_out(scratch, place, n, n_places, value, stretches, mean);
+        estimate = (struct rl_estimate){.value = mean,
+                                        .spread = rl_estimate_top(scratch, n, top).spread,
+                                        .median = (double)seen / median_seconds};
+    }
+    free(scratch);
+    free(value);
     return estimate;
 }
 

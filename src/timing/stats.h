@@ -24,6 +24,19 @@ struct rl_estimate {
  */
 struct rl_estimate rl_estimate_top(const double *rate, size_t n, size_t top);
 
+/**
+ * Of rates that were taken in turn at several places of different speed: the harmonic mean of what
+ * rl_estimate_top finds for each of as many stretches of places as have five rates each, what a
+ * job gets that goes through all of them. With few rates that is one stretch, and the estimate
+ * rl_estimate_top's.
+ *
+ * @param rate   [n] in the order they were taken; not changed.
+ * @param place  [n] where, below n_places; places next to each other make a stretch.
+ * @param top    least rates a stretch's value is the median of; more where it has many.
+ */
+struct rl_estimate rl_estimate_places(const double *rate, const unsigned *place, size_t n,
+                                      unsigned n_places, size_t top);
+
 /** p-quantile, 0 <= p <= 1, by linear interpolation; 0 for n = 0. `value` is not changed. */
 double rl_quantile(const double *value, size_t n, double p);
 

@@ -49,6 +49,14 @@ struct rl_job {
     bool shared;
 
     bool untimed; /**< run for what it leaves behind: never asked for by itself */
+
+    /** A job that goes through memory does each loop in another of `places` of it, numbered along
+     * it. These may be of different speed for good (pages that the host keeps small or far away),
+     * and work that needs all of the memory gets the mean. The value is that then: over as many
+     * stretches as there are samples for, the best of each. NULL: all loops are alike.
+     * @return where `rank` has just been, below `places`. */
+    unsigned (*place)(void *arg, unsigned rank);
+    unsigned places;
 };
 
 struct rl_sampling {

@@ -358,6 +358,45 @@ static void a_buffer_for_dram_allows_for_more_cache_than_was_measured(void **sta
     assert_int_equal(rl_rank_buffer_bytes(&session), 384u << 20);
 }
 
+static void do_nothing(const struct rl_kernel_args *args)
+{
+    (void)args;
+}
+
+static void every_kernel_of_a_round_comes_to_all_of_a_buffer_for_dram(void **state)
+{
+    (void)state;
+    enum { BUFFER_MIB = 256, MOST_KERNELS = 12, PLACES_MOST = 32 };
+    static const struct rl_memory_kernel kernel = {
+        .run = do_nothing, .pattern = RL_LOAD, .granule = 4096};
+    struct rl_rank rank = {.buffer = {.bytes = (size_t)BUFFER_MIB << 20}};
+    struct rl_session session = {.rank = &rank, .threads = 1};
+    unsigned places = rl_memory_places(rank.buffer.bytes);
+    assert_in_range(places, PLACES_MOST - 4, PLACES_MOST);
+    for (unsigned kernels = 1; kernels <= MOST_KERNELS; kernels++) {
+        struct rl_memory_item item = {.kernel = &kernel,
+                                      .session = &session,
+                                      .level = "DRAM",
+                                      .set_bytes = 8u << 20,
+                                      .rolling = true,
+                                      .places = places};
+        struct rl_job job = rl_memory_job(&item);
+        bool seen[PLACES_MOST] = {false};
+        unsigned n_seen = 0;
+        for (unsigned turn = 0; turn < places * kernels; turn++) {
+            job.run(job.arg, 0, 1);
+            unsigned at = job.place(job.arg, 0);
+            assert_true(at < job.places);
+            if (turn % kernels == 0 && !seen[at]) {
+                seen[at] = true;
+                n_seen++;
+            }
+        }
+        assert_int_equal(n_seen, places);
+    }
+    assert_int_equal(rl_memory_places(1 << 20), 1); /* less than a place */
+}
+
 static void a_limit_that_was_exceeded_is_taken_back(void **state)
 {
     (void)state;
@@ -507,6 +546,7 @@ int main(void)
         cmocka_unit_test(portable_code_has_the_limit_of_the_full_width),
         cmocka_unit_test(an_unknown_core_has_no_limits),
         cmocka_unit_test(a_buffer_for_dram_allows_for_more_cache_than_was_measured),
+        cmocka_unit_test(every_kernel_of_a_round_comes_to_all_of_a_buffer_for_dram),
         cmocka_unit_test(a_limit_that_was_exceeded_is_taken_back),
         cmocka_unit_test(a_lower_bound_that_meets_the_limit_is_the_rate),
         cmocka_unit_test(a_slower_rival_leaves_no_doubt),

@@ -56,6 +56,47 @@ static void drift_between_blocks_shows_in_the_spread(void **state)
     assert_true(rl_estimate_top(drifting, 64, 5).spread > 0.05);
 }
 
+static void places_of_different_speed_count_alike(void **state)
+{
+    (void)state;
+    /* four places, two of them of half the speed; of each half of the samples are disturbed
+     */
+    double rate[80];
+    unsigned place[80];
+    for (unsigned i = 0; i < 80; i++) {
+        place[i] = i % 4;
+        rate[i] = (place[i] < 2 ? 40.0 : 20.0) * (i / 4 % 2 ? 1 : 0.5);
+    }
+    /* the mean of time: half of it at 40 takes 1/80, half at 20 takes 1/40, and all of it 3/80 */
+    struct rl_estimate e = rl_estimate_places(rate, place, 80, 4, 3);
+    assert_true(fabs(e.value - 80.0 / 3) < 1e-9);
+    assert_true(fabs(e.median - 20) < 1e-9);
+    assert_true(e.spread < 1e-9);
+    assert_true(fabs(rl_estimate_top(rate, 80, 3).value - 40) < 1e-9);
+}
+
+static void too_few_samples_do_not_tell_places_apart(void **state)
+{
+    (void)state;
+    const double rate[] = {10, 9, 40, 8};
+    const unsigned place[] = {0, 1, 2, 3};
+    struct rl_estimate e = rl_estimate_places(rate, place, 4, 4, 5);
+    assert_true(fabs(e.value - rl_estimate_top(rate, 4, 5).value) < 1e-12);
+    assert_true(rl_estimate_places(rate, place, 0, 4, 5).value == 0);
+}
+
+static void places_that_nothing_was_sampled_at_are_left_out(void **state)
+{
+    (void)state;
+    double rate[30];
+    unsigned place[30];
+    for (unsigned i = 0; i < 30; i++) {
+        place[i] = i % 2 ? 7 : 0;
+        rate[i] = 100;
+    }
+    assert_true(fabs(rl_estimate_places(rate, place, 30, 8, 5).value - 100) < 1e-9);
+}
+
 static void quantiles_interpolate(void **state)
 {
     (void)state;
@@ -106,6 +147,51 @@ static void a_job_is_sampled_as_often_as_asked(void **state)
     assert_int_equal(report.rounds, 12);
     assert_true(t.time_s > 0 && t.clock_hz > 0);
     assert_true(fabs(t.time_s * t.loops_per_s - 1) < 1e-9);
+}
+
+struct walk {
+    unsigned at;
+    unsigned asked;
+};
+
+static void walk_on(void *arg, unsigned rank, uint64_t loops)
+{
+    struct walk *walk = arg;
+    (void)rank;
+    (void)loops;
+    walk->at = (walk->at + 1) % 3;
+    double until = rl_now_s() + (walk->at == 2 ? 6e-4 : 1e-4);
+    while (rl_now_s() < until) {
+    }
+}
+
+static unsigned where(void *arg, unsigned rank)
+{
+    struct walk *walk = arg;
+    (void)rank;
+    walk->asked++;
+    return walk->at;
+}
+
+static void a_job_with_places_has_their_mean(void **state)
+{
+    (void)state;
+    struct walk walk = {0};
+    struct rl_job job = {.name = "walk",
+                         .run = walk_on,
+                         .arg = &walk,
+                         .loops = 1,
+                         .shared = true,
+                         .place = where,
+                         .places = 3};
+    struct rl_sampling how = rl_sampling_default();
+    struct rl_timing t;
+    how.budget_s = 0;
+    how.min_repeats = 60;
+    assert_int_equal(rl_sample(NULL, &job, 1, &how, &t, NULL, NULL), RL_OK);
+    assert_int_equal(walk.asked, 60);
+    /* the mean is 8/3 of the fast places' time; without places it would be 1 */
+    assert_true(t.time_s > 2e-4);
 }
 
 static void every_rank_of_a_team_runs_every_sample(void **state)
@@ -508,8 +594,12 @@ int main(void)
         cmocka_unit_test(one_wild_reading_does_not_move_the_estimate),
         cmocka_unit_test(two_samples_have_an_honest_spread_and_one_has_none),
         cmocka_unit_test(drift_between_blocks_shows_in_the_spread),
+        cmocka_unit_test(places_of_different_speed_count_alike),
+        cmocka_unit_test(too_few_samples_do_not_tell_places_apart),
+        cmocka_unit_test(places_that_nothing_was_sampled_at_are_left_out),
         cmocka_unit_test(quantiles_interpolate),
         cmocka_unit_test(a_job_is_sampled_as_often_as_asked),
+        cmocka_unit_test(a_job_with_places_has_their_mean),
         cmocka_unit_test(every_rank_of_a_team_runs_every_sample),
         cmocka_unit_test(cancelling_leaves_nothing_written),
         cmocka_unit_test(senseless_limits_are_refused),
