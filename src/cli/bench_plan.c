@@ -5,6 +5,7 @@
 #include "base/unit.h"
 #include "workload/bench.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,7 +127,11 @@ static enum rl_status parse_threads(struct builder *b, unsigned n_cpu)
     for (unsigned i = 0; i < w.n && status == RL_OK; i++) {
         uint64_t n = n_cpu;
         if (strcmp(w.word[i], "all") != 0)
-            status = rl_parse_uint(w.word[i], "--threads", 1, n_cpu, &n, b->err);
+            status = rl_parse_uint(w.word[i], "--threads", 1, UINT_MAX, &n, b->err);
+        if (status == RL_OK && n > n_cpu)
+            status = rl_fail(b->err, RL_EINVAL,
+                             "--threads: %s are more than this process may use here, which is %u",
+                             w.word[i], n_cpu);
         b->thread[i] = (unsigned)n;
     }
     free(w.text);

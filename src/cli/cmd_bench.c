@@ -159,6 +159,7 @@ static enum rl_status run_all(struct bench *b, struct rl_error *err)
     struct timespec from, to;
     clock_gettime(CLOCK_MONOTONIC, &from);
     rl_progress_begin(&b->progress);
+    rl_end_when_interrupted(true);
     if (b->measured_before)
         bench_drift_plan(&b->drift, &b->plan, &b->machine);
     enum rl_status status = bench_drift_check(&b->drift, &b->machine, err);
@@ -167,6 +168,7 @@ static enum rl_status run_all(struct bench *b, struct rl_error *err)
                                       : run_one(b, i, err);
     if (status == RL_OK)
         status = bench_drift_check(&b->drift, &b->machine, err);
+    rl_end_when_interrupted(false);
     rl_progress_end(&b->progress);
     clock_gettime(CLOCK_MONOTONIC, &to);
     RL_TRY(status);

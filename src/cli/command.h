@@ -73,6 +73,9 @@ unsigned rl_table_columns(void);
  * one that is ignored (nohup, a background job of a script) stays so, for a program run from here
  * too. */
 void rl_catch_interrupts(void);
+/** From here on there is nothing to save: should one of these signals arrive and nobody look at the
+ * flag within a second, the process ends, out of whatever call it is in; false: no longer. */
+void rl_end_when_interrupted(bool yes);
 /** True once one of them arrived after rl_catch_interrupts; usable as a cancel callback. */
 bool rl_interrupted(void *unused);
 
