@@ -435,7 +435,7 @@ static void label_text(const struct builder *b, struct label *l)
         char share[32] = "";
         if (l->plotted->row->place.attained > 0)
             rl_text_percent(share, sizeof share, l->plotted->row->place.attained);
-        rl_row_name(b->report, l->plotted->row, l->text, b->canvas->unicode);
+        rl_row_name(b->report, l->plotted->row, 0, l->text, b->canvas->unicode);
         rl_scene_fit(b, RL_FONT_LABEL, l->text, b->m.label_max);
         size_t used = strlen(l->text);
         snprintf(l->text + used, sizeof l->text - used, "%s%s", *share ? " " : "", share);

@@ -445,7 +445,7 @@ static void draw_key(struct builder *b)
         y += b->m.row;
         snprintf(text, sizeof text, "%u", p->number);
         key_cell(b, number_x, y, 1, 0, false, text);
-        rl_row_name(b->report, p->row, text, b->canvas->unicode);
+        rl_row_name(b->report, p->row, 0, text, b->canvas->unicode);
         key_cell(b, name_x, y, 0, name_width, false, text);
         rl_text_number(text, sizeof text, p->row->place.flop_per_s / b->y_unit);
         key_cell(b, rate_x, y, 1, 0, false, text);

@@ -241,7 +241,7 @@ void rl_scene_place_points(struct builder *b)
 static char *make_tip(const struct builder *b, const struct plotted *p, const struct spot *s)
 {
     char name[RL_TEXT_LEN];
-    rl_row_name(b->report, p->row, name, b->canvas->unicode);
+    rl_row_name(b->report, p->row, 0, name, b->canvas->unicode);
     char ai[32], rate[32], share[32] = "", level[RL_WORD_LEN] = "";
     rl_text_number(ai, sizeof ai, s->ai);
     rl_text_number(rate, sizeof rate, s->rate / b->y_unit);

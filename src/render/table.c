@@ -158,12 +158,14 @@ static const char *loop_mark(const struct sheet *s)
     return s->page.unicode ? "↳ " : "> ";
 }
 
-static void clean_name(const struct sheet *s, size_t row, char dst[RL_TEXT_LEN])
+/* In so many columns; 0: in as many as it takes. */
+static void clean_name(const struct sheet *s, size_t row, unsigned width, char dst[RL_TEXT_LEN])
 {
     char name[RL_TEXT_LEN];
-    rl_row_name(s->page.report, &s->page.report->row[row], name, s->page.unicode);
-    snprintf(dst, RL_TEXT_LEN, "%s%.*s", is_inner(s, row) ? loop_mark(s) : "", RL_TEXT_LEN - 8,
-             name);
+    const char *mark = is_inner(s, row) ? loop_mark(s) : "";
+    unsigned rest = width ? width - rl_text_columns(mark) : 0;
+    rl_row_name(s->page.report, &s->page.report->row[row], rest, name, s->page.unicode);
+    snprintf(dst, RL_TEXT_LEN, "%s%.*s", mark, RL_TEXT_LEN - 8, name);
 }
 
 static bool is_left_out(const struct sheet *s, int column)
@@ -182,7 +184,7 @@ static void measure_columns(struct sheet *s)
         for (size_t i = 0; i < s->n_row; i++) {
             char name[RL_TEXT_LEN];
             if (c == COLUMN_NAME)
-                clean_name(s, i, name);
+                clean_name(s, i, 0, name);
             unsigned needs = rl_text_columns(c == COLUMN_NAME ? name : s->cell[i][c]);
             width = needs > width ? needs : width;
         }
@@ -220,10 +222,8 @@ static void put_table(const struct sheet *s)
     for (size_t i = 0; i < s->n_row; i++) {
         for (int c = 0; c < N_COLUMNS; c++) {
             char name[RL_TEXT_LEN];
-            if (c == COLUMN_NAME) {
-                clean_name(s, i, name);
-                rl_text_elide(name, sizeof name, s->column_width[c], s->page.unicode);
-            }
+            if (c == COLUMN_NAME)
+                clean_name(s, i, s->column_width[c], name);
             put_cell(s, c, c == COLUMN_NAME ? name : s->cell[i][c]);
         }
         fputc('\n', s->page.out);

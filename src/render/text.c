@@ -93,34 +93,58 @@ static const char *profile_of(const struct rl_report *report, const struct rl_ro
     return NULL;
 }
 
-static size_t add_profile(const char *profile, char dst[RL_TEXT_LEN], size_t used, bool unicode)
-{
-    enum { MOST = 64 }; /* the end tells them apart */
-    char clean[MOST];
-    size_t n = strlen(profile);
-    rl_text_clean(clean, sizeof clean, profile + (n < MOST ? 0 : n - MOST + 1), unicode);
-    return (size_t)snprintf(dst + used, RL_TEXT_LEN - used, " [%s]", clean);
-}
+enum {
+    PROFILE_MOST = 64, /* bytes of a profile's name; the end tells them apart */
+    LABEL_LEN = sizeof " (program) [] @4294967295" + PROFILE_MOST,
+    QUOTES = 2,
+    LEAST_NAME = 4, /* columns of a kernel's name that still tell something beside its label */
+};
 
-void rl_row_name(const struct rl_report *report, const struct rl_row *row, char dst[RL_TEXT_LEN],
-                 bool unicode)
+/* What stands behind a kernel's name to tell it from others of that name; may be empty. */
+static void label_of(const struct rl_report *report, const struct rl_row *row, char dst[LABEL_LEN],
+                     bool unicode)
 {
-    enum { ROOM = 32 + 68 };
-    rl_text_clean(dst, RL_TEXT_LEN - ROOM, row->kernel->name, unicode);
-    size_t used = strlen(dst);
-    if (strspn(dst, " ") == used) { /* nobody would see that it has a name */
-        char blank[RL_TEXT_LEN - ROOM];
-        memcpy(blank, dst, used + 1);
-        used = (size_t)snprintf(dst, RL_TEXT_LEN, "\"%s\"", blank);
-    }
+    size_t used = 0;
+    dst[0] = '\0';
     /* One program of several has a module. */
     if (row->kernel->kind == RL_KIND_PROGRAM && (row->kernel->module || has_namesake(report, row)))
-        used += (size_t)snprintf(dst + used, RL_TEXT_LEN - used, " (program)");
+        used += (size_t)snprintf(dst, LABEL_LEN, " (program)");
     const char *profile = profile_of(report, row);
-    if (profile)
-        used += add_profile(profile, dst, used, unicode);
+    if (profile) {
+        char clean[PROFILE_MOST];
+        size_t n = strlen(profile);
+        rl_text_clean(clean, sizeof clean, profile + (n < sizeof clean ? 0 : n - sizeof clean + 1),
+                      unicode);
+        used += (size_t)snprintf(dst + used, LABEL_LEN - used, " [%s]", clean);
+    }
     if (rl_report_is_mixed(report))
-        snprintf(dst + used, RL_TEXT_LEN - used, " @%u", row->place.threads);
+        snprintf(dst + used, LABEL_LEN - used, " @%u", row->place.threads);
+}
+
+static void quote_blank(char name[RL_TEXT_LEN - LABEL_LEN])
+{
+    size_t n = strlen(name);
+    if (strspn(name, " ") < n)
+        return;
+    memmove(name + 1, name, n);
+    name[0] = name[n + 1] = '"';
+    name[n + QUOTES] = '\0';
+}
+
+void rl_row_name(const struct rl_report *report, const struct rl_row *row, unsigned columns,
+                 char dst[RL_TEXT_LEN], bool unicode)
+{
+    char label[LABEL_LEN];
+    label_of(report, row, label, unicode);
+    rl_text_clean(dst, RL_TEXT_LEN - LABEL_LEN - QUOTES, row->kernel->name, unicode);
+    quote_blank(dst); /* nobody would see that it has a name */
+    unsigned beside = rl_text_columns(label);
+    bool has_room = columns >= beside + LEAST_NAME;
+    if (columns && has_room)
+        rl_text_elide(dst, RL_TEXT_LEN - LABEL_LEN, columns - beside, unicode);
+    strcat(dst, label);
+    if (columns && !has_room)
+        rl_text_elide(dst, RL_TEXT_LEN, columns, unicode);
 }
 
 static unsigned columns_of(uint32_t c)

@@ -28,9 +28,12 @@ bool rl_report_is_mixed(const struct rl_report *report);
 
 /** Name of a row as shown: with "@threads" where the report holds rows of different thread counts,
  * and with the profile it is of in brackets where another one has a row of that name.
+ *
+ * @param columns  it is shortened to so many, in the middle of the kernel's name as long as what
+ *                 stands behind leaves any of it; 0: not at all.
  */
-void rl_row_name(const struct rl_report *report, const struct rl_row *row, char dst[RL_TEXT_LEN],
-                 bool unicode);
+void rl_row_name(const struct rl_report *report, const struct rl_row *row, unsigned columns,
+                 char dst[RL_TEXT_LEN], bool unicode);
 
 /** First character of a cleaned text that is not empty. @return its bytes. */
 unsigned rl_text_next(const char *text, unsigned *ret_columns);

@@ -62,8 +62,7 @@ void rl_page_wrap(const struct page *page, unsigned used, unsigned indent, const
 
 static void short_name(const struct page *page, size_t row, char dst[RL_TEXT_LEN])
 {
-    rl_row_name(page->report, &page->report->row[row], dst, page->unicode);
-    rl_text_elide(dst, RL_TEXT_LEN, NAME_COLUMNS, page->unicode);
+    rl_row_name(page->report, &page->report->row[row], NAME_COLUMNS, dst, page->unicode);
 }
 
 /* ---- reasons ---- */

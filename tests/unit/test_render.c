@@ -605,6 +605,29 @@ static void rows_of_different_thread_counts_are_told_apart(void **state)
     fixture_release(&f);
 }
 
+/* Two profiles, as of ranks: what tells their kernels apart stays whole, whatever a name is cut to.
+ */
+static void a_long_name_is_cut_and_not_the_profile_it_is_of(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    fixture_machine(&f);
+    static const char *const profiles[] = {"rank0laplace5", "rank1laplace5"};
+    for (int i = 0; i < 2; i++) {
+        struct rl_kernel *k =
+            fixture_kernel(&f, "void solver::apply<double, 3>(grid<double, 3> const&, mask const&)",
+                           1e9, (double[]){4e9, 3e9, 2e9, 1e9}, 1);
+        rl_kernel_set_parameter(k, RL_PARAMETER_PROFILE, profiles[i], NULL);
+    }
+    fixture_place(&f);
+    char *text = render("table", &f.report, NULL, NULL);
+    assert_non_null(strstr(text, " [rank0laplace5]"));
+    assert_non_null(strstr(text, " [rank1laplace5]"));
+    assert_null(strstr(text, "mask const&)"));
+    free(text);
+    fixture_release(&f);
+}
+
 static void table_of_thousands_counts_the_rest(void **state)
 {
     (void)state;
@@ -648,6 +671,7 @@ int main(void)
         cmocka_unit_test(a_blank_name_is_seen_to_be_one),
         cmocka_unit_test(a_long_name_of_a_machine_is_wrapped),
         cmocka_unit_test(rows_of_different_thread_counts_are_told_apart),
+        cmocka_unit_test(a_long_name_is_cut_and_not_the_profile_it_is_of),
         cmocka_unit_test(table_of_thousands_counts_the_rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
