@@ -18,7 +18,7 @@
 #define RL_WORK_BASE_ISA "c"
 #endif
 
-/** Entries of a row from which spmv_csr keeps two vectors of sums. */
+/** Entries that spmv_csr takes at a time where a row has as many left: two vectors of 4. */
 #define RL_CSR_LONG         8
 #define RL_SELL_CONSECUTIVE (UINT32_C(1) << 31)
 

@@ -1,4 +1,5 @@
 /* From a program to its profile: time and counts together, on programs that know the truth. */
+#include "markers.h"
 #include "profile/profile.h"
 
 #include <setjmp.h>
@@ -163,27 +164,16 @@ static void without_an_engine_there_is_time_and_a_reason(void **state)
 static void markers_of_other_tools_are_counted(void **state)
 {
     (void)state;
-    static const char *const names[] = {"likwid",
-                                        "papi",
-                                        "caliper",
-                                        "nvtx2",
-                                        "itt",
-                                        "nvtx3",
-                                        "nvtx3 wide \u03b1\u20ac\U0001F600",
-                                        "nvtx3 domain",
-                                        "nvtx3 domain wide",
-                                        "nvtx3 registered",
-                                        "nvtx3 second"};
     const char *argv[] = {PROGRAMS "markers", NULL};
     struct rl_profile_options options = defaults();
     struct rl_profile p = record(argv, &options);
     assert_int_equal(p.exit_status, 0);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const struct rl_kernel *k = find(&p, RL_KIND_REGION, names[i]);
+    for (size_t i = 0; i < sizeof marked / sizeof *marked; i++) {
+        const struct rl_kernel *k = find(&p, RL_KIND_REGION, marked[i]);
         assert_true(k->time_s.value >= 0.001);
         assert_int_equal(k->load_bytes.source, RL_SOURCE_COUNTED);
         /* Each call of a stand-in does one, outside its own region; two regions hold two calls. */
-        bool holds_another = !strcmp(names[i], "likwid") || !strcmp(names[i], "nvtx2");
+        bool holds_another = !strcmp(marked[i], "likwid") || !strcmp(marked[i], "nvtx2");
         assert_true(rl_kernel_flop(k).value == (holds_another ? 2 : 0));
     }
     rl_profile_release(&p);

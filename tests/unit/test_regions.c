@@ -1,4 +1,5 @@
 /* Marked regions: own markers and those of other tools, in programs that run. */
+#include "markers.h"
 #include "region/wire.h"
 #include "sample/regions.h"
 
@@ -133,22 +134,11 @@ static void a_forked_child_has_its_own(void **state)
 static void markers_of_other_tools_are_timed_and_passed_on(void **state)
 {
     (void)state;
-    static const char *const names[] = {"likwid",
-                                        "papi",
-                                        "caliper",
-                                        "nvtx2",
-                                        "itt",
-                                        "nvtx3",
-                                        "nvtx3 wide \u03b1\u20ac\U0001F600",
-                                        "nvtx3 domain",
-                                        "nvtx3 domain wide",
-                                        "nvtx3 registered",
-                                        "nvtx3 second"};
     struct rl_samples s = run(PROGRAMS "markers", PRELOAD);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        struct sum sum = sum_of(&s, names[i]);
+    for (size_t i = 0; i < sizeof marked / sizeof *marked; i++) {
+        struct sum sum = sum_of(&s, marked[i]);
         if (sum.calls != 1 || sum.time_s < 0.001)
-            fail_msg("%s: %u calls, %g s", names[i], (unsigned)sum.calls, sum.time_s);
+            fail_msg("%s: %u calls, %g s", marked[i], (unsigned)sum.calls, sum.time_s);
     }
     assert_int_equal(sum_of(&s, "inner").calls, 1);
     assert_true(sum_of(&s, "nvtx3 first").time_s < sum_of(&s, "nvtx3 second").time_s);
