@@ -1,9 +1,11 @@
 /* A program marked for six interfaces, as their own headers do it; exits 0 if each call came back
  * from the real library as it should. */
 #include <dlfcn.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -160,6 +162,22 @@ static void nvtx3_domain(int32_t type, const void *message)
     ((int (*)(void *))domains[5])(NULL);
 }
 
+/* Of ranges that are over nothing is kept, however many names they had. These differ where regions
+ * are not told apart any more, so they are one region. What never began may end. */
+static void nvtx3_many(void)
+{
+    enum { RANGES = 1000, SAME = 120 };
+    char name[SAME + 32];
+    size_t before = mallinfo2().uordblks;
+    for (int i = 0; i < RANGES; i++) {
+        snprintf(name, sizeof name, "%0*d", SAME, 0);
+        snprintf(name + SAME, sizeof name - SAME, "%d", i);
+        ((void (*)(uint64_t))core[7])(((uint64_t(*)(const char *))core[5])(name));
+    }
+    ((void (*)(uint64_t))core[7])(UINT64_MAX);
+    failures += mallinfo2().uordblks - before > RANGES;
+}
+
 static void nvtx3(void)
 {
     const char *path = getenv("NVTX_INJECTION64_PATH");
@@ -180,6 +198,7 @@ static void nvtx3(void)
     ((void (*)(uint64_t))core[7])(first);
     work();
     ((void (*)(uint64_t))core[7])(second);
+    nvtx3_many();
 }
 
 int main(void)

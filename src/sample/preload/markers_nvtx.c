@@ -90,8 +90,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* One lasting copy of each name: what programs hold as a registered string, or as a started range.
- * NULL without memory. */
+/* One lasting copy of each name that a program registers. NULL without memory. */
 static const char *lasting(const char *name)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -153,11 +152,61 @@ static int domain_pop(void *domain)
 
 /* ---- ranges that are ended by what their start returned ---- */
 
+/* What was started and not ended yet. Programs number them in their names: none is kept longer. */
+struct range {
+    uint64_t id;
+    char name[NAME_BYTES];
+};
+
+static pthread_mutex_t ranges_lock = PTHREAD_MUTEX_INITIALIZER;
+static void *ranges;
+
+static int by_id(const void *a, const void *b)
+{
+    uint64_t x = ((const struct range *)a)->id, y = ((const struct range *)b)->id;
+    return x < y ? -1 : x > y;
+}
+
+/* @return 0, which no range has, without memory. */
+static uint64_t add_range(const char *name)
+{
+    static uint64_t last_id;
+    struct range *range = calloc(1, sizeof *range);
+    if (!range)
+        return 0;
+    strncpy(range->name, name, sizeof range->name - 1);
+    pthread_mutex_lock(&ranges_lock);
+    range->id = ++last_id;
+    void *node = tsearch(range, &ranges, by_id);
+    pthread_mutex_unlock(&ranges_lock);
+    uint64_t id = node ? range->id : 0;
+    if (!node)
+        free(range);
+    return id;
+}
+
+/* NULL for an id that was never given out or is ended already; else the caller's to free. */
+static struct range *take_range(uint64_t id)
+{
+    struct range wanted = {.id = id};
+    struct range *range = NULL;
+    pthread_mutex_lock(&ranges_lock);
+    void *node = tfind(&wanted, &ranges, by_id);
+    if (node) {
+        range = *(struct range **)node;
+        tdelete(range, &ranges, by_id);
+    }
+    pthread_mutex_unlock(&ranges_lock);
+    return range;
+}
+
 static uint64_t start_a(const char *name)
 {
-    const char *kept = lasting(name ? name : "(unnamed)");
-    roofline_region_begin(kept);
-    return (uint64_t)(uintptr_t)kept;
+    const char *shown = name ? name : "(unnamed)";
+    uint64_t id = add_range(shown);
+    if (id)
+        roofline_region_begin(shown);
+    return id;
 }
 
 static uint64_t start_w(const wchar_t *name)
@@ -174,7 +223,10 @@ static uint64_t start_ex(const struct nvtx_attributes *a)
 
 static void end(uint64_t id)
 {
-    roofline_region_end((const char *)(uintptr_t)id);
+    struct range *range = take_range(id);
+    if (range)
+        roofline_region_end(range->name);
+    free(range);
 }
 
 static uint64_t domain_start_ex(void *domain, const struct nvtx_attributes *a)
