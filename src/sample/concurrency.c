@@ -2,10 +2,14 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "sample/cover.h"
+#include "sample/timeline.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A thread that works is found once a mean period or so, and is not missed in so many. */
+#define NEAR_TICKS (8.0 * TIMELINE_TICKS)
 
 /** What is summed over the spans of one region in one process. */
 struct sum {
@@ -14,13 +18,15 @@ struct sum {
     double any_ticks;    /**< and of any */
     struct cover cover;
     uint64_t n_samples;
+    unsigned workers; /**< the most threads seen at work in one span and right before and after */
 };
 
 struct concurrency {
     struct rl_samples *samples;
     bool *is_waiting; /**< [n_module] of an OpenMP runtime: there threads wait, spinning */
-    bool *is_apart;  /**< [n_thread] works in regions of its own, beside those of the main thread */
-    bool *is_worker; /**< [n_thread] was ever seen at work */
+    bool *is_apart; /**< [n_thread] works in regions of its own, beside those of the main thread */
+    size_t
+        *near_span;  /**< [n_thread] index + 1 of the last span that it was seen at work near to */
     struct sum *sum; /**< [n_region_wall] */
 };
 
@@ -71,49 +77,45 @@ static size_t first_point(const struct rl_samples *s, double tick)
     return low;
 }
 
-static void add_span(struct concurrency *c, const struct rl_sample_region_span *span)
+/* At work for this span's process, beside nobody else's regions. */
+static bool is_work(const struct concurrency *c, const struct rl_sample_region_span *span,
+                    const struct rl_sample_bucket *bucket)
 {
     const struct rl_samples *s = c->samples;
+    return !c->is_waiting[bucket->module] && !c->is_apart[bucket->thread] &&
+           s->thread[bucket->thread].process == s->region_wall[span->wall].process;
+}
+
+static void add_span(struct concurrency *c, size_t number)
+{
+    const struct rl_samples *s = c->samples;
+    const struct rl_sample_region_span *span = &s->region_span[number];
     struct sum *sum = &c->sum[span->wall];
     double begin = tick_of(s, span->begin_ns), end = tick_of(s, span->end_ns);
+    unsigned workers = 0;
     sum->inside_ticks += end - begin;
-    for (size_t i = first_point(s, begin); i < s->n_point && s->point[i].tick <= end; i++) {
+    for (size_t i = first_point(s, begin - NEAR_TICKS);
+         i < s->n_point && s->point[i].tick <= end + NEAR_TICKS; i++) {
         const struct rl_sample_point *point = &s->point[i];
         const struct rl_sample_bucket *bucket = &s->bucket[point->bucket];
+        if (!is_work(c, span, bucket))
+            continue;
+        workers += c->near_span[bucket->thread] != number + 1;
+        c->near_span[bucket->thread] = number + 1;
         double at = time_of(point);
-        if (at < begin || at >= end || c->is_waiting[bucket->module] ||
-            c->is_apart[bucket->thread] ||
-            s->thread[bucket->thread].process != s->region_wall[span->wall].process)
+        if (at < begin || at >= end)
             continue;
         sum->work_ticks += point->ticks;
         sum->any_ticks += cover_add(&sum->cover, point);
         sum->n_samples++;
     }
-}
-
-static void find_workers(struct concurrency *c)
-{
-    const struct rl_samples *s = c->samples;
-    for (size_t i = 0; i < s->n_point; i++) {
-        const struct rl_sample_bucket *bucket = &s->bucket[s->point[i].bucket];
-        if (!c->is_waiting[bucket->module] && !c->is_apart[bucket->thread])
-            c->is_worker[bucket->thread] = true;
-    }
-}
-
-static double workers_of(const struct concurrency *c, uint32_t process)
-{
-    const struct rl_samples *s = c->samples;
-    unsigned n = 0;
-    for (size_t i = 0; i < s->n_thread; i++)
-        n += s->thread[i].process == process && c->is_worker[i];
-    return n > 1 ? n : 1;
+    sum->workers = workers > sum->workers ? workers : sum->workers;
 }
 
 /* CPU time over wall time is right however short the region is, but leaves out threads that wait or
  * are in the kernel; what is seen at the same time leaves out none that work, but of a region
  * shorter than the sampling period little is seen at the same time. One sample in a region much
- * shorter than its period would stand for many threads: there are no more than the process has. */
+ * shorter than its period would stand for many threads: there are no more than worked near it. */
 static double threads_of(const struct concurrency *c, size_t wall)
 {
     const struct rl_samples *s = c->samples;
@@ -121,7 +123,7 @@ static double threads_of(const struct concurrency *c, size_t wall)
     double over_wall =
         sum->inside_ticks > 0 ? sum->work_ticks / s->point_fraction / sum->inside_ticks : 0;
     double at_once = sum->any_ticks > 0 ? sum->work_ticks / sum->any_ticks : 0;
-    return fmin(fmax(over_wall, at_once), workers_of(c, s->region_wall[wall].process));
+    return fmin(fmax(over_wall, at_once), fmax(sum->workers, 1));
 }
 
 static int by_begin(const void *a, const void *b)
@@ -137,10 +139,9 @@ static void sum_spans(struct concurrency *c)
         c->is_waiting[i] = is_openmp_runtime(&s->module[i]);
     for (size_t i = 0; i < s->n_thread; i++)
         c->is_apart[i] = is_apart(s, &s->thread[i]);
-    find_workers(c);
     qsort(s->region_span, s->n_region_span, sizeof *s->region_span, by_begin);
     for (size_t i = 0; i < s->n_region_span; i++)
-        add_span(c, &s->region_span[i]);
+        add_span(c, i);
     for (size_t i = 0; i < s->n_region_wall; i++) {
         s->region_wall[i].threads = threads_of(c, i);
         s->region_wall[i].n_samples = c->sum[i].n_samples;
@@ -155,15 +156,15 @@ enum rl_status concurrency_of_regions(struct rl_samples *samples, struct rl_erro
         .samples = samples,
         .is_waiting = calloc(samples->n_module + 1, sizeof *c.is_waiting),
         .is_apart = calloc(samples->n_thread + 1, sizeof *c.is_apart),
-        .is_worker = calloc(samples->n_thread + 1, sizeof *c.is_worker),
+        .near_span = calloc(samples->n_thread + 1, sizeof *c.near_span),
         .sum = calloc(samples->n_region_wall + 1, sizeof *c.sum),
     };
-    bool has_memory = c.is_waiting && c.is_apart && c.is_worker && c.sum;
+    bool has_memory = c.is_waiting && c.is_apart && c.near_span && c.sum;
     if (has_memory)
         sum_spans(&c);
     free(c.is_waiting);
     free(c.is_apart);
-    free(c.is_worker);
+    free(c.near_span);
     free(c.sum);
     return has_memory ? RL_OK : rl_fail(err, RL_ENOMEM, "out of memory for regions");
 }
