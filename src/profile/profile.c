@@ -8,6 +8,7 @@
 #include "profile/counters.h"
 #include "profile/counting.h"
 #include "profile/images.h"
+#include "profile/jit.h"
 #include "profile/profile_internal.h"
 #include "profile/region_counters.h"
 
@@ -441,7 +442,7 @@ enum rl_status profile_note_time(const struct rl_samples *first, size_t n_runs,
         RL_TRY(rl_profile_note(profile, err,
                                "children of the program still ran when it ended; what they did "
                                "later is not here"));
-    return RL_OK;
+    return jit_note(first, profile, err);
 }
 
 /* The image that did nearly all the work, if it is another one than was started. */
