@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/time.h>
 #include <threads.h>
 #include <time.h>
@@ -19,6 +21,8 @@
 #define WORK_S     0.1
 #define WAIT_S     0.3
 #define C11_RESULT 7
+/* Times that it works after jumps out of waits, and once before. */
+#define AFTER_JUMPS 4
 
 static volatile double sink;
 static volatile sig_atomic_t n_alarms;
@@ -167,6 +171,60 @@ static bool waits_for_nobody(void)
     return pthread_cond_timedwait(&never, &mutex, &until) == ETIMEDOUT;
 }
 
+static bool reads_in_vain(ssize_t (*read_some)(int fd, void *to, size_t n), int fd)
+{
+    char byte;
+    work();
+    double begin_s = now_s();
+    return read_some(fd, &byte, 1) == -1 && errno == EAGAIN && now_s() - begin_s >= 0.9 * WAIT_S;
+}
+
+static ssize_t receive(int fd, void *to, size_t n)
+{
+    return recv(fd, to, n, 0);
+}
+
+static bool waits_for_a_socket(void)
+{
+    int pair[2];
+    struct timeval most = {0, (suseconds_t)(WAIT_S * 1e6)};
+    return socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0 &&
+           setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most) == 0 &&
+           reads_in_vain(read, pair[0]) && reads_in_vain(receive, pair[0]);
+}
+
+static jmp_buf back;
+
+static void jump_back(int number)
+{
+    longjmp(back, number);
+}
+
+/* Out of a wait that signals end, and out of one that goes on after them; then it works on. */
+static bool jumps_out_of_waits(void)
+{
+    static sem_t none;
+    static volatile int n_jumps;
+    struct sigaction action = {.sa_handler = jump_back, .sa_flags = SA_NODEFER};
+    sem_init(&none, 0, 0);
+    sigaction(SIGALRM, &action, NULL);
+    if (setjmp(back))
+        n_jumps++;
+    if (n_jumps == 0) {
+        work_and_set_alarm();
+        for (;;)
+            sleep(1);
+    }
+    if (n_jumps == 1) {
+        for (;;)
+            sem_wait(&none);
+    }
+    setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
+    for (int i = 0; i < AFTER_JUMPS; i++)
+        work();
+    return n_jumps == 2;
+}
+
 static int c11_main(void *result)
 {
     work();
@@ -208,6 +266,8 @@ static const struct {
     {"suspend", suspends},
     {"ppoll", polls_with_a_mask},
     {"timed", waits_for_nobody},
+    {"socket", waits_for_a_socket},
+    {"jump", jumps_out_of_waits},
     {"c11", starts_a_c11_thread},
     {"no-timers", has_no_timers_left},
 };

@@ -53,12 +53,22 @@ static struct rl_samples sample_awkward(const char *how, enum rl_sample_method m
 static void signals_and_waits_are_as_without_samples(void **state)
 {
     static const char *const how[] = {"reset",   "sigwait", "wait",  "signalfd", "pause",
-                                      "suspend", "ppoll",   "timed", "c11"};
+                                      "suspend", "ppoll",   "timed", "socket",   "c11"};
     skip_without(method_of(state));
     for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
         struct rl_samples s = sample_awkward(how[i], method_of(state));
         rl_samples_release(&s);
     }
+}
+
+/* Four of five parts of its work come after the jumps. */
+static void a_thread_that_jumps_out_of_waits_is_sampled_on(void **state)
+{
+    (void)state;
+    skip_without(RL_SAMPLE_TIMER);
+    struct rl_samples s = sample_awkward("jump", RL_SAMPLE_TIMER);
+    assert_true(s.sampled_s > 0.5 * (s.user_s + s.system_s));
+    rl_samples_release(&s);
 }
 
 static void threads_of_c11_are_sampled(void **state)
@@ -94,6 +104,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         BOTH(signals_and_waits_are_as_without_samples),
+        cmocka_unit_test(a_thread_that_jumps_out_of_waits_is_sampled_on),
         BOTH(threads_of_c11_are_sampled),
         cmocka_unit_test(a_thread_without_a_timer_is_told_of),
     };

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <threads.h>
 
-void preload_find_form(void *to, const char *name, const char *version)
+void preload_find_early(void *to, const char *name, const char *version)
 {
     void *found;
     memcpy(&found, to, sizeof found);
@@ -19,9 +19,16 @@ void preload_find_form(void *to, const char *name, const char *version)
     found = version ? dlvsym(RTLD_NEXT, name, version) : NULL;
     if (!found)
         found = dlsym(RTLD_NEXT, name);
+    memcpy(to, &found, sizeof found);
+}
+
+void preload_find_form(void *to, const char *name, const char *version)
+{
+    void *found;
+    preload_find_early(to, name, version);
+    memcpy(&found, to, sizeof found);
     if (!found)
         abort();
-    memcpy(to, &found, sizeof found);
 }
 
 void preload_find_next(void *to, const char *name)
@@ -44,16 +51,18 @@ static void *thread_main(void *argument)
     return result;
 }
 
+static int (*next_pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+FIND_EARLY(next_pthread_create, pthread_create, NULL)
+
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine)(void *),
                           void *argument)
 {
-    static int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-    preload_find_next(&next, "pthread_create");
+    preload_find_next(&next_pthread_create, "pthread_create");
     struct start *start = timer_start() ? malloc(sizeof *start) : NULL;
     if (!start)
-        return next(thread, attr, routine, argument);
+        return next_pthread_create(thread, attr, routine, argument);
     *start = (struct start){routine, argument};
-    int status = next(thread, attr, thread_main, start);
+    int status = next_pthread_create(thread, attr, thread_main, start);
     if (status != 0)
         free(start);
     return status;
@@ -98,31 +107,37 @@ static const sigset_t *without_ours(int how, const sigset_t *set, sigset_t *copy
     return copy;
 }
 
+static int (*next_pthread_sigmask)(int, const sigset_t *, sigset_t *);
+FIND_EARLY(next_pthread_sigmask, pthread_sigmask, NULL)
+
 EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 {
-    static int (*next)(int, const sigset_t *, sigset_t *);
     sigset_t copy;
-    preload_find_next(&next, "pthread_sigmask");
-    return next(how, without_ours(how, set, &copy), old);
+    preload_find_next(&next_pthread_sigmask, "pthread_sigmask");
+    return next_pthread_sigmask(how, without_ours(how, set, &copy), old);
 }
+
+static int (*next_sigprocmask)(int, const sigset_t *, sigset_t *);
+FIND_EARLY(next_sigprocmask, sigprocmask, NULL)
 
 EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old)
 {
-    static int (*next)(int, const sigset_t *, sigset_t *);
     sigset_t copy;
-    preload_find_next(&next, "sigprocmask");
-    return next(how, without_ours(how, set, &copy), old);
+    preload_find_next(&next_sigprocmask, "sigprocmask");
+    return next_sigprocmask(how, without_ours(how, set, &copy), old);
 }
 
 /* Many programs set all signals back to their defaults: that of ours would end them. What they ask
  * for is told to them again and never done. */
+static int (*next_sigaction)(int, const struct sigaction *, struct sigaction *);
+FIND_EARLY(next_sigaction, sigaction, NULL)
+
 EXPORT int sigaction(int number, const struct sigaction *action, struct sigaction *before)
 {
-    static int (*next)(int, const struct sigaction *, struct sigaction *);
     static struct sigaction theirs;
-    preload_find_next(&next, "sigaction");
+    preload_find_next(&next_sigaction, "sigaction");
     if (number != timer_signal() || !timer_start())
-        return next(number, action, before);
+        return next_sigaction(number, action, before);
     struct sigaction old = theirs;
     if (action)
         theirs = *action;
@@ -134,13 +149,14 @@ EXPORT int sigaction(int number, const struct sigaction *action, struct sigactio
 typedef void (*handler)(int);
 
 #define SIGNAL_FUNCTION(name)                                                                      \
+    static handler (*next_##name)(int, handler);                                                   \
+    FIND_EARLY(next_##name, name, NULL)                                                            \
     EXPORT handler name(int number, handler wanted)                                                \
     {                                                                                              \
-        static handler (*next)(int, handler);                                                      \
         static handler theirs = SIG_DFL;                                                           \
-        preload_find_next(&next, #name);                                                           \
+        preload_find_next(&next_##name, #name);                                                    \
         if (number != timer_signal() || !timer_start())                                            \
-            return next(number, wanted);                                                           \
+            return next_##name(number, wanted);                                                    \
         handler old = theirs;                                                                      \
         theirs = wanted;                                                                           \
         return old;                                                                                \

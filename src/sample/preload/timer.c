@@ -59,6 +59,7 @@ struct thread {
     uint64_t random;      /**< state of the generator of intervals */
     unsigned wakes;       /**< in vain, that are left */
     bool waits;           /**< in a call that waits */
+    bool masks;           /**< in one with our signal kept back */
     struct timer_chunk *chunk;
     uint32_t chunk_bytes, room;
     uint32_t n_lost;
@@ -235,8 +236,10 @@ static uint64_t signal_set(void)
 void timer_mask(void)
 {
     uint64_t set = signal_set();
-    if (self && self->has_wall)
-        syscall(SYS_rt_sigprocmask, SIG_BLOCK, &set, NULL, sizeof set);
+    if (!self || !self->has_wall)
+        return;
+    self->masks = true;
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &set, NULL, sizeof set);
 }
 
 static uint64_t word_of(function called)
@@ -264,6 +267,7 @@ void timer_unmask(function called)
     if (!t || !t->has_wall)
         return;
     int saved_errno = errno;
+    t->masks = false;
     if (t->due_ns == UINT64_MAX || log_now_ns() >= t->due_ns) {
         syscall(SYS_rt_sigtimedwait, &set, NULL, &none, sizeof set);
         set_anew(t, called);
@@ -293,6 +297,14 @@ void timer_wait_end(function called)
         syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, sizeof set);
     }
     errno = saved_errno;
+}
+
+void timer_wait_left(function called)
+{
+    if (self && self->masks)
+        timer_unmask(called);
+    if (self && self->waits)
+        timer_wait_end(called);
 }
 
 void timer_thread_begin(void)

@@ -19,6 +19,8 @@ void timer_unmask(function called);
 /** Around one that waits on after a signal. These cost next to nothing. */
 void timer_wait_begin(void);
 void timer_wait_end(function called);
+/** Before `called`, which leaves whatever call that waits the thread is in, if it is in one. */
+void timer_wait_left(function called);
 
 /** The signal the timers send. */
 int timer_signal(void);

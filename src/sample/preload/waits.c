@@ -20,13 +20,14 @@
 #include <unistd.h>
 
 #define WAIT(type, name, parameters, arguments)                                                    \
+    static type(*next_##name) parameters;                                                          \
+    FIND_EARLY(next_##name, name, NULL)                                                            \
     EXPORT type name parameters                                                                    \
     {                                                                                              \
-        static type(*next) parameters;                                                             \
-        preload_find_next(&next, #name);                                                           \
+        preload_find_next(&next_##name, #name);                                                    \
         timer_mask();                                                                              \
-        type result = next arguments;                                                              \
-        timer_unmask((function)next);                                                              \
+        type result = next_##name arguments;                                                       \
+        timer_unmask((function)next_##name);                                                       \
         return result;                                                                             \
     }
 
@@ -59,33 +60,34 @@ WAIT(int, sem_timedwait, (sem_t * semaphore, const struct timespec *until), (sem
 WAIT(int, sem_clockwait, (sem_t * semaphore, clockid_t clock, const struct timespec *until),
      (semaphore, clock, until))
 
-/* These go on by themselves after a signal; others of their kind, sem_timedwait for one, do not.
- * The oldest of them had another form once, which old C libraries still find first. */
-#define FORM_SINCE "GLIBC_2.3.2"
-
-#define QUIET_WAIT(type, name, parameters, arguments)                                              \
+/* These go on by themselves after a signal; others of their kind, sem_timedwait for one, do not. */
+#define QUIET_WAIT(type, name, version, parameters, arguments)                                     \
+    static type(*next_##name) parameters;                                                          \
+    FIND_EARLY(next_##name, name, version)                                                         \
     EXPORT type name parameters                                                                    \
     {                                                                                              \
-        static type(*next) parameters;                                                             \
-        preload_find_form(&next, #name, FORM_SINCE);                                               \
+        preload_find_form(&next_##name, #name, version);                                           \
         timer_wait_begin();                                                                        \
-        type result = next arguments;                                                              \
-        timer_wait_end((function)next);                                                            \
+        type result = next_##name arguments;                                                       \
+        timer_wait_end((function)next_##name);                                                     \
         return result;                                                                             \
     }
 
-QUIET_WAIT(int, pthread_cond_wait, (pthread_cond_t * condition, pthread_mutex_t *mutex),
-           (condition, mutex))
-QUIET_WAIT(int, pthread_cond_timedwait,
+/* Condition variables had another form once, which old C libraries still find first. */
+#define CONDITION_SINCE "GLIBC_2.3.2"
+
+QUIET_WAIT(int, pthread_cond_wait, CONDITION_SINCE,
+           (pthread_cond_t * condition, pthread_mutex_t *mutex), (condition, mutex))
+QUIET_WAIT(int, pthread_cond_timedwait, CONDITION_SINCE,
            (pthread_cond_t * condition, pthread_mutex_t *mutex, const struct timespec *until),
            (condition, mutex, until))
-QUIET_WAIT(int, pthread_cond_clockwait,
+QUIET_WAIT(int, pthread_cond_clockwait, NULL,
            (pthread_cond_t * condition, pthread_mutex_t *mutex, clockid_t clock,
             const struct timespec *until),
            (condition, mutex, clock, until))
-QUIET_WAIT(int, pthread_barrier_wait, (pthread_barrier_t * barrier), (barrier))
-QUIET_WAIT(int, pthread_join, (pthread_t thread, void **ret), (thread, ret))
-QUIET_WAIT(int, sem_wait, (sem_t * semaphore), (semaphore))
+QUIET_WAIT(int, pthread_barrier_wait, NULL, (pthread_barrier_t * barrier), (barrier))
+QUIET_WAIT(int, pthread_join, NULL, (pthread_t thread, void **ret), (thread, ret))
+QUIET_WAIT(int, sem_wait, NULL, (sem_t * semaphore), (semaphore))
 
 /* Masks that hold during a wait get our signal added; NULL leaves that which blocks it already. */
 static const sigset_t *with_ours(const sigset_t *set, sigset_t *copy)
@@ -98,14 +100,15 @@ static const sigset_t *with_ours(const sigset_t *set, sigset_t *copy)
 }
 
 #define WAIT_MASKED(type, name, parameters, arguments)                                             \
+    static type(*next_##name) parameters;                                                          \
+    FIND_EARLY(next_##name, name, NULL)                                                            \
     EXPORT type name parameters                                                                    \
     {                                                                                              \
-        static type(*next) parameters;                                                             \
         sigset_t copy;                                                                             \
-        preload_find_next(&next, #name);                                                           \
+        preload_find_next(&next_##name, #name);                                                    \
         timer_mask();                                                                              \
-        type result = next arguments;                                                              \
-        timer_unmask((function)next);                                                              \
+        type result = next_##name arguments;                                                       \
+        timer_unmask((function)next_##name);                                                       \
         return result;                                                                             \
     }
 
@@ -153,10 +156,12 @@ WAIT_MASKED(int, sigtimedwait,
             (const sigset_t *set, siginfo_t *info, const struct timespec *timeout),
             (without_ours(set, &copy), info, timeout))
 
+static int (*next_signalfd)(int, const sigset_t *, int);
+FIND_EARLY(next_signalfd, signalfd, NULL)
+
 EXPORT int signalfd(int fd, const sigset_t *set, int flags)
 {
-    static int (*next)(int, const sigset_t *, int);
     sigset_t copy;
-    preload_find_next(&next, "signalfd");
-    return next(fd, without_ours(set, &copy), flags);
+    preload_find_next(&next_signalfd, "signalfd");
+    return next_signalfd(fd, without_ours(set, &copy), flags);
 }
