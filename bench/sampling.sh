@@ -1,15 +1,12 @@
 #!/bin/sh
 # Usage: sampling.sh PROGRAM [ROUNDS [FOLDER]]
-# What the timed run of `roofline record` costs and how true it is. Cost: a kernel's own processor time while it is
-# sampled over its time alone, of many short runs in turn, each in another order; "launched" is run by record without
-# samples, which shows what is not theirs. Bursts of a neighbour are longer than a slice of 25 ms and shorter than a run, so
-# the lower quartile of a run's slices says more than its sum; what record itself does, five times a second, is in the
-# sum alone. Truth: three functions that time themselves by their threads' processor clocks; how many points their
-# shares are off at the most, in three of the rounds. To the rounds that lie in FOLDER already these are added, so that many can be
-# measured bit by bit.
+# What the timed run of `roofline record` costs and how true it is. Cost: kernels switch their own samples off and on, ten
+# times a second (alternate.c); "alone" is without any to switch, which shows what the machine adds. Truth: three functions
+# that time themselves by their threads' processor clocks; how many points their shares are off at the most, in three of
+# the rounds. To the rounds that lie in FOLDER already these are added, so that many can be measured bit by bit.
 set -eu
 program=$(realpath "$1")
-rounds=${2:-18}
+rounds=${2:-4}
 folder=${3:-}
 source=$(cd "$(dirname "$0")/.." && pwd)
 region=$(dirname "$program")/src/region/libroofline-region.a
@@ -21,8 +18,8 @@ if [ -z "$folder" ]; then
     trap 'rm -rf "$folder"' EXIT
 fi
 mkdir -p "$folder"
-export LC_ALL=C NUMERIC_TIME=1
-"$cc" -O3 -march=haswell -o "$folder/numeric" "$source/tests/engine/programs/numeric.c"
+export LC_ALL=C
+"$cc" -O3 -march=haswell -o "$folder/numeric" "$source/tests/engine/programs/numeric.c" "$source/bench/alternate.c"
 "$cc" -O2 -g -D_GNU_SOURCE -pthread -I "$source/include" -o "$folder/shares" "$source/tests/programs/shares.c" "$region"
 
 # record METHOD COMMAND...: only the timed run.
@@ -32,16 +29,14 @@ record() {
     "$program" record -q --count none --sampling "$method" --functions -o "$folder/profile.json" -- "$@"
 }
 
-# cost KERNEL REPEATS METHOD ROUND: a line "KERNEL METHOD ROUND slice-ns seconds".
+# cost KERNEL REPEATS METHOD ROUND: lines "KERNEL METHOD ROUND cpu wall", one for each four blocks.
 cost() {
     case $3 in
     alone) "$folder/numeric" "$1" "$2" ;;
-    launched) record none "$folder/numeric" "$1" "$2" ;;
     *) record "$3" "$folder/numeric" "$1" "$2" ;;
     esac 2>"$folder/errors" >/dev/null || { cat "$folder/errors" >&2; exit 1; }
     awk -v k="$1" -v m="$3" -v r="$4" '
-        $1 == "seconds" { s = $2 }
-        $1 == "slice_ns" { print k, m, r, $2, s; found = 1 }
+        $1 == "four" { print k, m, r, $2, $3; found = 1 }
         END { exit !found }' "$folder/errors" >>"$folder/costs" ||
         { echo "sampling: $1 did not say how long it took:" >&2; cat "$folder/errors" >&2; exit 1; }
 }
@@ -68,13 +63,13 @@ methods=
 for method in perf timer; do
     if record "$method" true 2>"$folder/errors"; then methods="$methods $method"; else echo "without $method:"; cat "$folder/errors"; fi
 done
-echo "sampling:$methods, $rounds rounds: about $((rounds * 10 / 60 + 1)) minutes"
+echo "sampling:$methods, $rounds rounds: about $((rounds * 2)) minutes"
 touch "$folder/costs" "$folder/truths"
 before=$(awk '$3 > n { n = $3 } END { print n + 0 }' "$folder/costs")
-set -- alone launched $methods
+set -- alone $methods
 for round in $(seq $((before + 1)) $((before + rounds))); do
     echo "round $round of $((before + rounds))" >&2
-    for kernel in "triad 60" "stencil 55" "dgemm_tiled 20"; do
+    for kernel in "triad 2200" "stencil 1700" "dgemm_small 1700"; do
         for how in "$@"; do cost $kernel "$how" "$round"; done
         how=$1
         shift
@@ -86,30 +81,32 @@ for round in $(seq $((before + 1)) $((before + rounds))); do
     done
 done
 awk '
-    # Runs of a round are neighbours in time: their ratio, the median of the rounds, and where that would be found in
-    # 95 of 100 repetitions, by rank.
-    function extra(kernel, method, what, n, i, j, t, k, s) {
-        n = 0
-        for (i = 1; i <= rounds; i++) s[++n] = 100 * (v[kernel, method, i, what] / v[kernel, "alone", i, what] - 1)
-        for (i = 1; i <= n; i++) for (j = i + 1; j <= n; j++) if (s[j] < s[i]) { t = s[i]; s[i] = s[j]; s[j] = t }
+    # The median of all fours, and where that would be found in 95 of 100 repetitions, by rank.
+    function extra(key, what, n, i, j, t, k, s) {
+        n = count[key]
+        for (i = 1; i <= n; i++) s[i] = 100 * (v[key, i, what] - 1)
+        for (i = 2; i <= n; i++) {
+            t = s[i]
+            for (j = i - 1; j >= 1 && s[j] > t; j--) s[j + 1] = s[j]
+            s[j + 1] = t
+        }
         k = int((n - 1.96 * sqrt(n)) / 2)
         k = k < 1 ? 1 : k
         t = n % 2 ? s[(n + 1) / 2] : (s[n / 2] + s[n / 2 + 1]) / 2
-        return sprintf("%+5.1f %% (%+.1f to %+.1f)", t, s[k], s[n + 1 - k])
+        return sprintf("%+5.2f %% (%+.2f to %+.2f)", t, s[k], s[n + 1 - k])
     }
     FILENAME ~ /costs$/ {
-        v[$1, $2, $3, "slice"] = $4; v[$1, $2, $3, "run"] = $5
-        if ($3 > rounds) rounds = $3
-        if (!($1 in had)) { had[$1] = 1; kernel[++m] = $1 }
+        key = $1 " " $2
+        if (!(key in count)) kind[++m] = key
+        v[key, ++count[key], "cpu"] = $4
+        v[key, count[key], "wall"] = $5
         next
     }
     { key = $1 " on " $2 " threads"; if ($3 > most[key] || !(key in most)) most[key] = $3; if (!(key in rows)) { rows[key] = 1; row[++r] = key } }
     END {
-        printf "%-14s %-10s %26s %26s\n", "kernel", "how", "a slice takes more", "the whole run"
+        printf "%-20s %6s %28s %28s\n", "kernel, how", "fours", "more processor time", "more elapsed time"
         for (i = 1; i <= m; i++)
-            for (j = 1; j <= split("launched perf timer", how, " "); j++)
-                if ((kernel[i], how[j], 1, "run") in v)
-                    printf "%-14s %-10s %26s %26s\n", kernel[i], how[j], extra(kernel[i], how[j], "slice"), extra(kernel[i], how[j], "run")
+            printf "%-20s %6d %28s %28s\n", kind[i], count[kind[i]], extra(kind[i], "cpu"), extra(kind[i], "wall")
         print "\nlargest error of a function'"'"'s share, three rounds"
         for (i = 1; i <= r; i++) printf "%-22s %.2f points\n", row[i], most[row[i]]
     }' "$folder/costs" "$folder/truths"

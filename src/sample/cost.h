@@ -3,8 +3,8 @@
 #define RL_SAMPLE_COST_H
 
 /** Part of a program's time that samples may take by themselves. Caches and prefetchers that have
- * to find back take up to half as much again, and 3 % is what a program may lose. */
-#define COST_PART 0.02
+ * to find back take up to as much again, and 3 % is what a program may lose. */
+#define COST_PART 0.0125
 
 /**
  * Seconds that a thread loses to one sample of perf_event's software clock: the caller samples

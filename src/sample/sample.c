@@ -9,6 +9,7 @@
 #include "sample/now.h"
 #include "sample/perf.h"
 #include "sample/preload.h"
+#include "sample/scale.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -26,6 +27,8 @@
 #include <unistd.h>
 
 #define MAX_RATE_HZ 100000
+/* From this part of the time on a reader is told that times were scaled. */
+#define TELL_SCALE 0.05
 /* Rings are read, and progress is told, this often. */
 #define ROUND_MS 200
 
@@ -207,6 +210,20 @@ static enum rl_status note_doubts(struct run *run, struct rl_error *err)
     return RL_OK;
 }
 
+/* A timer's sample stands for all of the thread's time since the one before. */
+static enum rl_status scale(struct rl_samples *s, struct rl_error *err)
+{
+    double factor = s->method == RL_SAMPLE_PERF ? samples_scale(s) : 1;
+    double missed = 1 - 1 / factor;
+    if (missed < TELL_SCALE)
+        return RL_OK;
+    return add_note(s, err,
+                    "perf missed %.0f %% of the time in user code, as it does where a host takes "
+                    "processors from its guest: times are scaled to the %.2f s that the kernel "
+                    "counted",
+                    100 * missed, s->user_s);
+}
+
 static enum rl_status conclude(struct run *run, struct rl_error *err)
 {
     struct rl_samples *s = &run->samples;
@@ -224,6 +241,7 @@ static enum rl_status conclude(struct run *run, struct rl_error *err)
     run->collector = NULL;
     RL_TRY(collector_finish(collector, end_ns, err));
     RL_TRY(concurrency_of_regions(s, err));
+    RL_TRY(scale(s, err));
     return note_doubts(run, err);
 }
 

@@ -41,7 +41,7 @@ enum rl_status rl_sample_probe(enum rl_sample_method method, const char *preload
 
 struct rl_sample_options {
     enum rl_sample_method method;
-    /** Samples a second of CPU time. 0: what takes 2 % of the program's time at most by what a
+    /** Samples a second of CPU time. 0: what takes 1.25 % of the program's time at most by what a
      * sample is measured to cost here, from 251 to 3989 by perf and to 997 by timers. */
     unsigned rate_hz;
     /** Path of librooflinesample.so: needed for `timer` and for regions marked with the interfaces
@@ -105,7 +105,7 @@ struct rl_sample_bucket {
     uint32_t module; /**< index */
     uint32_t thread; /**< index */
     uint64_t offset; /**< in the module; see rl_sample_module_kind */
-    double cpu_s;    /**< CPU time of the samples that fell here */
+    double cpu_s;    /**< CPU time of the samples that fell here, scaled as `sampled_s` is */
     uint32_t n_samples;
 };
 
@@ -158,10 +158,12 @@ struct rl_samples {
     double elapsed_s;     /**< exec to end of the program */
     double user_s;        /**< of the program and the children it waited for */
     double system_s;      /**< likewise */
-    double sampled_s;     /**< CPU time the buckets sum to */
-    uint64_t n_lost;      /**< samples that were taken but lost */
-    int wait_status;      /**< as wait(2) gives it */
-    int interrupted_by;   /**< signal that asked the caller to end meanwhile; 0 none */
+    /** CPU time the buckets sum to: by perf that in user code, and where it missed some of it,
+     * scaled to what the kernel counted. */
+    double sampled_s;
+    uint64_t n_lost;    /**< samples that were taken but lost */
+    int wait_status;    /**< as wait(2) gives it */
+    int interrupted_by; /**< signal that asked the caller to end meanwhile; 0 none */
     uint64_t max_rss_bytes;
     uint64_t written_bytes; /**< by the program; 0: unknown, as where samples are written from it */
     unsigned max_threads;   /**< most threads seen on CPUs within one period */

@@ -1,6 +1,5 @@
 /* Kernels whose memory traffic is known, or hard to sample: numeric KERNEL [SCALE]. Prints a
- * checksum; with NUMERIC_TIME set, on standard error the kernel's own processor seconds and, of
- * some kernels, what a slice of 25 ms or more takes for each of its rounds, the lower quartile. */
+ * checksum; with NUMERIC_TIME set, on standard error the kernel's own processor seconds. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,37 +81,14 @@ static double now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Integers only: a program's FLOP must not depend on how long it takes. */
-enum { MOST_SLICES = 4096, SLICE_NS = 25000000 };
-static uint64_t slice_ns[MOST_SLICES], slice_begin_ns;
-static unsigned n_slices, slice_rounds;
-static int is_timed;
+/* bench/alternate.c, where it is linked, does something before the first round of a kernel and
+ * after each. */
+void numeric_round(void) __attribute__((weak));
 
-static uint64_t now_ns(void)
+static void end_round(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* After each round of a kernel; the first call is its beginning. */
-static void slice(void)
-{
-    uint64_t ns = is_timed ? now_ns() : 0;
-    if (!is_timed)
-        return;
-    if (slice_begin_ns && ++slice_rounds && ns - slice_begin_ns < SLICE_NS)
-        return;
-    if (slice_begin_ns && n_slices < MOST_SLICES)
-        slice_ns[n_slices++] = (ns - slice_begin_ns) / slice_rounds;
-    slice_begin_ns = ns;
-    slice_rounds = 0;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
+    if (numeric_round)
+        numeric_round();
 }
 
 static uint64_t random_state = 88172645463325252u;
@@ -144,13 +120,13 @@ static double run_gemm(size_t n, size_t tile, int rounds)
 {
     double *a = array(n * n), *b = array(n * n), *c = array(n * n);
     double begin_s = now_s();
-    slice();
+    end_round();
     for (int r = 0; r < rounds; r++) {
         if (tile)
             dgemm_tiled(c, a, b, n, tile);
         else
             dgemm(c, a, b, n);
-        slice();
+        end_round();
     }
     double took_s = now_s() - begin_s;
     printf("%g\n", c[n + 1]);
@@ -164,20 +140,20 @@ static double run_streams(const char *kernel, int scale)
     if (!strcmp(kernel, "triad")) {
         double *a = array(TRIAD), *b = array(TRIAD), *c = array(TRIAD);
         begin_s = now_s();
-        slice();
+        end_round();
         for (int r = 0; r < scale; r++) {
             triad(a, b, c, TRIAD);
-            slice();
+            end_round();
         }
         took_s = now_s() - begin_s;
         printf("%g\n", a[77]);
     } else if (!strcmp(kernel, "stencil")) {
         double *in = array(EDGE * EDGE * EDGE), *out = array(EDGE * EDGE * EDGE);
         begin_s = now_s();
-        slice();
+        end_round();
         for (int r = 0; r < scale; r++) {
             stencil(out, in, EDGE);
-            slice();
+            end_round();
         }
         took_s = now_s() - begin_s;
         printf("%g\n", out[EDGE * EDGE + EDGE + 1]);
@@ -206,19 +182,17 @@ int main(int argc, char **argv)
     const char *kernel = argc > 1 ? argv[1] : "triad";
     int scale = argc > 2 ? atoi(argv[2]) : 1;
     double took_s;
-    is_timed = getenv("NUMERIC_TIME") != NULL;
     if (!strcmp(kernel, "dgemm"))
         took_s = run_gemm(500, 0, scale);
     else if (!strcmp(kernel, "dgemm_tiled"))
         took_s = run_gemm(720, 48, scale);
+    else if (!strcmp(kernel, "dgemm_small")) /* rounds of some milliseconds */
+        took_s = run_gemm(384, 48, scale);
     else if (!strcmp(kernel, "spmv"))
         took_s = run_spmv(scale);
     else
         took_s = run_streams(kernel, scale);
-    if (is_timed)
+    if (getenv("NUMERIC_TIME"))
         fprintf(stderr, "seconds %.4f\n", took_s);
-    qsort(slice_ns, n_slices, sizeof *slice_ns, by_size);
-    if (n_slices)
-        fprintf(stderr, "slice_ns %llu\n", (unsigned long long)slice_ns[n_slices / 4]);
     return 0;
 }
