@@ -190,7 +190,7 @@ static enum rl_status meet_thread(struct rl_channel *c, uint32_t index, struct r
             munmap((void *)(uintptr_t)thread.ring, RLE_TRACE_RING);
         return status;
     }
-    thread.position = thread.slot->tail;
+    thread.position = thread.released = thread.slot->tail;
     ask(thread.slot, c->header->classes, c->header->centre);
     c->thread[c->n_thread++] = thread;
     c->known[index] = true;
@@ -271,7 +271,7 @@ enum rl_status rl_channel_scan(struct rl_channel *channel, bool thorough, struct
         struct rl_channel_thread *thread = &c->thread[t];
         uint32_t state = __atomic_load_n(&c->header->slot_state[thread->index], __ATOMIC_ACQUIRE);
         thread->ended |= state == RLE_TRACE_ENDED;
-        if (thread->ended && rle_trace_head(thread->slot) <= thread->position)
+        if (thread->ended && rle_trace_head(thread->slot) <= thread->released)
             forget_thread(c, t);
     }
     for (size_t i = 0; i < c->n_process; i++) {
@@ -297,7 +297,8 @@ struct rl_channel_thread *rl_channel_threads(struct rl_channel *channel, size_t 
 const struct rle_trace_record *rl_channel_peek(const struct rl_channel_thread *thread,
                                                uint64_t *ret_n)
 {
-    const struct rle_trace_record *records = rle_trace_peek(thread->slot, thread->ring, ret_n);
+    const struct rle_trace_record *records =
+        rle_trace_peek(thread->slot, thread->ring, thread->position, ret_n);
     look_at_sites(thread->process);
     return records;
 }
@@ -318,11 +319,16 @@ uint32_t rl_channel_region(struct rl_channel_thread *thread, uint64_t *n)
     return thread->region;
 }
 
-void rl_channel_consume(struct rl_channel_thread *thread, uint64_t n)
+void rl_channel_take(struct rl_channel_thread *thread, uint64_t n)
+{
+    thread->position += n * sizeof(struct rle_trace_record);
+}
+
+void rl_channel_release(struct rl_channel_thread *thread, uint64_t n)
 {
     if (rle_trace_release(thread->slot, n))
         wake(thread->slot);
-    thread->position = thread->slot->tail;
+    thread->released = thread->slot->tail;
 }
 
 void rl_channel_want(struct rl_channel *channel, uint64_t classes)

@@ -30,7 +30,8 @@ struct rl_channel_thread {
     struct rl_channel_process *process;
     struct rle_trace_slot *slot;
     const void *ring;
-    uint64_t position; /**< bytes read, = slot->tail */
+    uint64_t position; /**< bytes taken … */
+    uint64_t released; /**< … and given back, = slot->tail */
     uint32_t region;   /**< of what was read last: see rl_channel_region */
     void *user;        /**< the caller's */
     uint32_t index;
@@ -43,7 +44,7 @@ struct rl_channel;
 struct rl_channel_events {
     enum rl_status (*thread_begins)(void *context, struct rl_channel_thread *thread,
                                     struct rl_error *err);
-    /** All its records have been read. */
+    /** All its records have been given back. */
     void (*thread_gone)(void *context, struct rl_channel_thread *thread);
     /** No thread of it is left; `sites` are valid for the last time. */
     enum rl_status (*process_gone)(void *context, struct rl_channel_process *process,
@@ -88,7 +89,7 @@ enum rl_status rl_channel_scan(struct rl_channel *channel, bool thorough, struct
 /** Threads known now, [*ret_n]; valid until the next scan. */
 struct rl_channel_thread *rl_channel_threads(struct rl_channel *channel, size_t *ret_n);
 
-/** Records ready, in one piece; valid until rl_channel_consume. */
+/** Records ready and not yet taken, in one piece; valid until rl_channel_release. */
 const struct rle_trace_record *rl_channel_peek(const struct rl_channel_thread *thread,
                                                uint64_t *ret_n);
 
@@ -98,8 +99,11 @@ const struct rle_trace_record *rl_channel_peek(const struct rl_channel_thread *t
  */
 uint32_t rl_channel_region(struct rl_channel_thread *thread, uint64_t *n);
 
-/** Give n records back, and wake the writer if it waits. */
-void rl_channel_consume(struct rl_channel_thread *thread, uint64_t n);
+/** Records peeked at next are those behind n more. */
+void rl_channel_take(struct rl_channel_thread *thread, uint64_t n);
+
+/** Give n records that were taken back, in their order, and wake the writer if it waits. */
+void rl_channel_release(struct rl_channel_thread *thread, uint64_t n);
 
 /** What all threads, present and future, are to record. */
 void rl_channel_want(struct rl_channel *channel, uint64_t classes);

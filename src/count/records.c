@@ -259,9 +259,9 @@ static void follow_some(struct batch *b, const struct rl_records *r,
             uint64_t address = record->address + (uint64_t)f->offset;
             uint64_t line = address / RL_CACHE_LINE_BYTES;
             if ((int)(address % RL_CACHE_LINE_BYTES) <= f->last_start) {
-                if (own >> line % RLE_TRACE_CLASSES & 1)
-                    *step++ =
-                        (struct rl_cache_step){line, f->flow, f->store_flow, f->kind, f->bytes};
+                /* Written in any case: whose lines they are is no pattern to predict. */
+                *step = (struct rl_cache_step){line, f->flow, f->store_flow, f->kind, f->bytes};
+                step += own >> line % RLE_TRACE_CLASSES & 1;
                 continue;
             }
         }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The traffic model end to end.
 #   [TRAFFIC_OPTIONS=OPTION…] traffic.sh CASE ENGINE TOOL PROGRAMS
-# CASE: forms | repeats | across | steps | analytic | regions | cachegrind | sampled | foreign | same | commands. PROGRAMS: folder of the engine-* programs.
+# CASE: forms | repeats | across | steps | workers | analytic | regions | cachegrind | sampled | foreign | same | commands. PROGRAMS: folder of the engine-* programs.
 set -u
 case=$1 engine=$2 tool=$3 programs=$4
 work=$(mktemp -d /dev/shm/rl-traffic.XXXXXX 2>/dev/null || mktemp -d) || exit 2
@@ -106,6 +106,23 @@ steps() {
             }
             END { exit bad || n_seen < 18 }
         ' "$work/err" "$work/full" "$work/part" || complain "steps ($levels)"
+    done
+}
+
+# Several workers that share the model: line by line what the naive model says. Of a kernel whose
+# addresses are fixed, the same to the last line.
+workers() {
+    for n in 2 3; do
+        TRAFFIC_OPTIONS=workers=$n
+        repeats
+    done
+    setarch -R true 2> /dev/null || return
+    for n in 1 2 3; do
+        TRAFFIC_OPTIONS=workers=$n
+        traffic "$work/o$n" full object=/engine-numeric -- setarch -R "$programs/engine-numeric" dgemm 1
+        grep '^moved dgemm ' "$work/o$n" > "$work/w$n" || complain "workers: nothing of $n"
+        grep -qx 'malformed 0' "$work/o$n" || complain "workers: $(grep '^malformed' "$work/o$n")"
+        cmp -s "$work/w1" "$work/w$n" || complain "workers: $n say $(diff "$work/w1" "$work/w$n")"
     done
 }
 

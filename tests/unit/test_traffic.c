@@ -218,36 +218,95 @@ static void several_threads_fill_their_rings_many_times(void **state)
     }
 }
 
-static void workers_together_equal_one(void **state)
-{
-    (void)state;
-    double bytes[2][3];
-    for (uint32_t run = 0; run < 2; run++) {
-        struct rl_simulation *traffic = begin(true, run == 0 ? 1 : 4);
-        struct writer w = {0};
-        rng_state = 4711;
-        open_process(&w, rl_traffic_descriptor(traffic), 0);
-        open_thread(&w, rl_traffic_descriptor(traffic));
-        for (int i = 0; i < 300000; i++)
-            put(&w, MIB + rng() % (4 * MIB), 2, 0);
-        close_thread(&w);
-        close_process(&w);
-        assert_int_equal(rl_traffic_stop(traffic, NULL), RL_OK);
-        size_t n;
-        const struct rl_traffic_row *row = rl_traffic_rows(traffic, &n);
-        assert_int_equal(n, 2);
-        for (uint32_t level = 0; level < 3; level++)
-            bytes[run][level] = bytes_of(traffic, &row[1], level);
-        rl_traffic_free(traffic);
-    }
-    assert_memory_equal(bytes[0], bytes[1], sizeof bytes[0]);
-    assert_true(bytes[0][2] > 0);
-}
-
 static void change_region(struct writer *w, uint32_t region)
 {
     while (!rle_trace_change_region(w->slot, region))
         usleep(50);
+}
+
+struct mixed {
+    struct writer writer;
+    uint64_t first_line; /* of 16 that no other thread uses, and of those 32, 64, … behind them */
+    uint64_t random;
+};
+
+/* More than a ring holds, of all kinds, in three regions: lines used again, some soon, some late,
+ * and now and then what names no site. */
+static void *write_mixed(void *argument)
+{
+    struct mixed *m = argument;
+    struct writer *w = &m->writer;
+    for (unsigned i = 0; i < 150000; i++) {
+        m->random = m->random * 6364136223846793005u + 1442695040888963407u;
+        uint64_t r = m->random >> 33;
+        uint64_t spread = r % 4 == 0 ? 4096 : 64; /* 2048 lines or 32 */
+        uint64_t line = (r >> 8) % (spread / 2);
+        uint64_t address = 64 * (MIB + line / 16 * 32 + m->first_line + line % 16);
+        uint32_t kind = (uint32_t)(r >> 3) % 16;
+        if (i % 1000 == 0)
+            change_region(w, (uint32_t)r % 3);
+        if (kind == 0)
+            put(w, address, 4, 1 + r % 16); /* a string within the line */
+        else if (kind == 1)
+            put(w, address, 6, 0); /* no site */
+        else if (kind < 5 && line % 16 < 15)
+            put(w, address, 2, 0); /* to the next line, too */
+        else
+            put(w, address + r % 48, kind < 9 ? 5 : 1, 0);
+    }
+    close_thread(w);
+    return NULL;
+}
+
+/* Two threads at once, whose lines never share a set, so that it does not matter who is first. */
+static struct rl_simulation *run_mixed(uint32_t n_workers)
+{
+    struct rl_simulation *traffic = begin(true, n_workers);
+    int fd = rl_traffic_descriptor(traffic);
+    struct mixed m[2] = {{.first_line = 0, .random = 4711}, {.first_line = 16, .random = 42}};
+    pthread_t thread[2];
+    open_process(&m[0].writer, fd, 0);
+    m[1].writer = m[0].writer;
+    for (int i = 0; i < 2; i++) /* the slots in this order, for the cores */
+        open_thread(&m[i].writer, fd);
+    for (int i = 0; i < 2; i++)
+        pthread_create(&thread[i], NULL, write_mixed, &m[i]);
+    for (int i = 0; i < 2; i++)
+        pthread_join(thread[i], NULL);
+    close_process(&m[0].writer);
+    assert_int_equal(rl_traffic_stop(traffic, NULL), RL_OK);
+    return traffic;
+}
+
+static void workers_together_equal_one(void **state)
+{
+    (void)state;
+    struct rl_simulation *one = run_mixed(1);
+    struct rl_traffic_summary of_one;
+    rl_traffic_summarise(one, &of_one);
+    size_t n_one;
+    const struct rl_traffic_row *row_one = rl_traffic_rows(one, &n_one);
+    assert_int_equal(n_one, 4 * 3); /* instructions in regions */
+    for (uint32_t n_workers = 2; n_workers <= 16; n_workers += n_workers < 4 ? 1 : 4) {
+        struct rl_simulation *many = run_mixed(n_workers);
+        struct rl_traffic_summary of_many;
+        rl_traffic_summarise(many, &of_many);
+        assert_int_equal(of_many.records, of_one.records);
+        assert_int_equal(of_many.malformed, of_one.malformed);
+        assert_true(of_many.malformed > 0);
+        size_t n;
+        const struct rl_traffic_row *row = rl_traffic_rows(many, &n);
+        assert_int_equal(n, n_one);
+        for (size_t i = 0; i < n; i++) {
+            assert_int_equal(row[i].block, row_one[i].block);
+            assert_int_equal(row[i].insn, row_one[i].insn);
+            assert_int_equal(row[i].region, row_one[i].region);
+            assert_memory_equal(row[i].account, row_one[i].account,
+                                rl_traffic_flows(many) * sizeof *row->account);
+        }
+        rl_traffic_free(many);
+    }
+    rl_traffic_free(one);
 }
 
 static void lines_count_in_the_region_they_were_moved_in(void **state)
@@ -291,10 +350,9 @@ static void lines_count_in_the_region_they_were_moved_in(void **state)
     }
 }
 
-static void a_killed_writer_loses_nothing_it_wrote(void **state)
+static void a_killed_writer_loses_nothing_it_wrote_with(uint32_t n_workers)
 {
-    (void)state;
-    struct rl_simulation *traffic = begin(true, 1);
+    struct rl_simulation *traffic = begin(true, n_workers);
     int fd = rl_traffic_descriptor(traffic);
     pid_t pid = fork();
     assert_true(pid >= 0);
@@ -316,10 +374,16 @@ static void a_killed_writer_loses_nothing_it_wrote(void **state)
     rl_traffic_free(traffic);
 }
 
-static void slots_of_processes_that_died_are_used_again(void **state)
+static void a_killed_writer_loses_nothing_it_wrote(void **state)
 {
     (void)state;
-    struct rl_simulation *traffic = begin(true, 1);
+    a_killed_writer_loses_nothing_it_wrote_with(1);
+    a_killed_writer_loses_nothing_it_wrote_with(3);
+}
+
+static void slots_of_processes_that_died_are_used_again_with(uint32_t n_workers)
+{
+    struct rl_simulation *traffic = begin(true, n_workers);
     int fd = rl_traffic_descriptor(traffic);
     for (int i = 0; i < 40; i++) {
         pid_t pid = fork();
@@ -346,10 +410,16 @@ static void slots_of_processes_that_died_are_used_again(void **state)
     rl_traffic_free(traffic);
 }
 
-static void a_writer_outlives_its_reader(void **state)
+static void slots_of_processes_that_died_are_used_again(void **state)
 {
     (void)state;
-    struct rl_simulation *traffic = begin(true, 1);
+    slots_of_processes_that_died_are_used_again_with(1);
+    slots_of_processes_that_died_are_used_again_with(3);
+}
+
+static void a_writer_outlives_its_reader_with(uint32_t n_workers)
+{
+    struct rl_simulation *traffic = begin(true, n_workers);
     struct writer w = {0};
     open_process(&w, rl_traffic_descriptor(traffic), 0);
     open_thread(&w, rl_traffic_descriptor(traffic));
@@ -361,10 +431,16 @@ static void a_writer_outlives_its_reader(void **state)
     assert_true(w.slot->lost > 0);
 }
 
-static void nonsense_in_a_ring_is_counted_and_survived(void **state)
+static void a_writer_outlives_its_reader(void **state)
 {
     (void)state;
-    struct rl_simulation *traffic = begin(true, 1);
+    a_writer_outlives_its_reader_with(1);
+    a_writer_outlives_its_reader_with(3);
+}
+
+static void nonsense_in_a_ring_is_counted_and_survived_with(uint32_t n_workers)
+{
+    struct rl_simulation *traffic = begin(true, n_workers);
     struct writer w = {0};
     open_process(&w, rl_traffic_descriptor(traffic), 0);
     w.sites[5].flags = RLE_TRACE_MORE; /* points beyond the last site */
@@ -381,6 +457,13 @@ static void nonsense_in_a_ring_is_counted_and_survived(void **state)
     rl_traffic_summarise(traffic, &summary);
     assert_int_equal(summary.malformed, 3);
     rl_traffic_free(traffic);
+}
+
+static void nonsense_in_a_ring_is_counted_and_survived(void **state)
+{
+    (void)state;
+    nonsense_in_a_ring_is_counted_and_survived_with(1);
+    nonsense_in_a_ring_is_counted_and_survived_with(3);
 }
 
 static void a_sampled_run_states_an_error_that_holds(void **state)

@@ -379,16 +379,16 @@ static inline bool rle_trace_change_region(struct rle_trace_slot *slot, uint32_t
  * Records that can be read now in one piece.
  *
  * @param ring        the ring, as mapped by the reader.
+ * @param from        bytes looked at since the slot was taken: at least what was released.
  * @param ret_n       their number; 0: none at the moment.
  * @return the first of them; valid until rle_trace_release.
  */
-static inline const struct rle_trace_record *rle_trace_peek(const struct rle_trace_slot *slot,
-                                                            const void *ring, uint64_t *ret_n)
+static inline const struct rle_trace_record *
+rle_trace_peek(const struct rle_trace_slot *slot, const void *ring, uint64_t from, uint64_t *ret_n)
 {
     uint64_t head = rle_trace_head(slot);
-    uint64_t tail = slot->tail;
-    uint64_t at = tail % RLE_TRACE_RING;
-    uint64_t bytes = head > tail ? head - tail : 0;
+    uint64_t at = from % RLE_TRACE_RING;
+    uint64_t bytes = head > from ? head - from : 0;
     if (bytes > RLE_TRACE_RING - at)
         bytes = RLE_TRACE_RING - at;
     *ret_n = bytes / sizeof(struct rle_trace_record);
