@@ -134,6 +134,8 @@ static long clone_sharing(struct rle_thread *parent, struct request *r)
         child->program_altstack = parent->program_altstack;
     set_stack(r, child->engine_sp);
     long result = rle_clone(r->nr, r->args, child);
+    if (!rle_is_error(result) && !(r->flags & (CLONE_VFORK | CLONE_THREAD)))
+        __atomic_store_n(&child->process, (int32_t)result, __ATOMIC_RELAXED);
     if (rle_is_error(result) || (r->flags & CLONE_VFORK)) {
         if (child->actions != parent->actions)
             rle_sys3(SYS_munmap, (long)child->actions, sizeof(*child->actions), 0);

@@ -201,10 +201,13 @@ static void leave_fragment(struct rle_thread *thread, const struct place *place,
     rle_correct(thread, f->record, place->insn);
 }
 
-/* int3 and its like trap behind themselves. */
+/* int3 and its like trap behind themselves. Of a comparison of the source, in front of the first
+ * instruction, that is not asked: it may be the source that is gone. */
 static bool behind_trap(const struct place *place, uint64_t pc, struct rle_insn *insn)
 {
     const struct rle_placed_insn *placed = rle_placed(place->fragment->first_insn + place->insn);
+    if (pc <= place->fragment->entry + placed->at)
+        return false;
     decode_again(rle_placed_pc(place->fragment, place->insn), insn);
     return insn->kind == RLE_INT && pc == place->fragment->entry + placed->at + insn->length;
 }

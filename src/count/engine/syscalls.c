@@ -15,6 +15,7 @@
 #include "count/engine/engine.h"
 #include "count/engine/evacuate.h"
 #include "count/engine/maps.h"
+#include "count/engine/overwrites.h"
 #include "count/engine/result.h"
 #include "count/engine/signals.h"
 
@@ -163,6 +164,16 @@ static long trace(struct rle_thread *thread, long nr, long *args)
     return result;
 }
 
+/* One that is to be debugged without executing another program stops itself, for the debugger to
+ * look at its own code. A child that shares memory could not leave alone. */
+static long send_signal(struct rle_thread *thread, long nr, long *args)
+{
+    if (!thread->traced || thread->shares_memory)
+        return rle_program_syscall(nr, args);
+    rle_detach("it asked to be debugged, and stops for that");
+    return RLE_RESTART;
+}
+
 /* Leave before, rather than be the reason why the program is ended. */
 static long confine(struct rle_thread *thread, long nr, long *args)
 {
@@ -227,8 +238,12 @@ static rle_syscall_handler *handler_of(long nr)
         return change_limit;
     case SYS_rseq:
         return restartable;
+    case SYS_kill:
+    case SYS_tkill:
+    case SYS_tgkill:
+        return send_signal;
     default:
-        return NULL;
+        return rle_overwriting(nr);
     }
 }
 

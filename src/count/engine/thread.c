@@ -1,6 +1,7 @@
 #include "count/engine/thread.h"
 
 #include <asm/prctl.h>
+#include <errno.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -46,13 +47,37 @@ static struct rle_thread *map_block(uint32_t slot)
     return t;
 }
 
+/* Nobody is told when a process ends that shares memory, and that its parent does not wait for. */
+static void free_slots_of_the_dead(void)
+{
+    for (uint32_t i = 0; i < rle_engine.n_threads; i++) {
+        struct rle_thread *t = rle_engine.threads[i];
+        if (t->process && rle_sys3(SYS_kill, t->process, 0, 0) == -ESRCH) {
+            t->process = 0;
+            __atomic_store_n(&t->in_use, 0, __ATOMIC_RELEASE);
+        }
+    }
+}
+
+static struct rle_thread *find_free(void)
+{
+    for (uint32_t i = 0; i < rle_engine.n_threads; i++)
+        if (!__atomic_load_n(&rle_engine.threads[i]->in_use, __ATOMIC_ACQUIRE))
+            return rle_engine.threads[i];
+    return NULL;
+}
+
 /* A slot nobody uses, or a new one. */
 static struct rle_thread *find_slot(void)
 {
     struct rle_engine *engine = &rle_engine;
-    for (uint32_t i = 0; i < engine->n_threads; i++)
-        if (!__atomic_load_n(&engine->threads[i]->in_use, __ATOMIC_ACQUIRE))
-            return engine->threads[i];
+    struct rle_thread *known = find_free();
+    if (!known) {
+        free_slots_of_the_dead();
+        known = find_free();
+    }
+    if (known)
+        return known;
     if (engine->n_threads == RLE_THREADS_MAX || !rle_result_append(RLE_SECTION_THREADS))
         return NULL;
     struct rle_thread *t = map_block(engine->n_threads);
@@ -70,6 +95,7 @@ struct rle_thread *rle_thread_new(struct rle_thread *parent)
     if (t) {
         struct rle_result_thread *record = rle_result_record(RLE_SECTION_THREADS, t->slot);
         t->in_use = 1;
+        t->process = 0;
         t->shares_memory = false;
         t->clears_handlers = false;
         t->realigns = false;

@@ -65,6 +65,8 @@ struct rle_thread {
     _Alignas(512) uint32_t slot;
     uint32_t in_use; /**< set under the lock, cleared by the exiting thread itself */
     int32_t tid;     /**< the thread whose block this is, from its beginning to its end; else 0 */
+    int32_t
+        process; /**< of a process of its own that shares memory and is not waited for; else 0 */
     bool shares_memory;   /**< a vfork child: another process in our memory */
     bool traced;          /**< asked to be debugged: what it execs runs natively */
     bool clears_handlers; /**< begins without the handlers of who created it */
