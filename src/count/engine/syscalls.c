@@ -144,6 +144,16 @@ static long restartable(struct rle_thread *thread, long nr, long *args)
     return rle_engine.refuse_rseq ? -ENOSYS : rle_program_syscall(nr, args);
 }
 
+/* The engine's tables are address space for the most part: memory is locked as it is touched, that
+ * of the program too. */
+static long lock_all(struct rle_thread *thread, long nr, long *args)
+{
+    (void)thread;
+    long touched[ARGS] = {args[0] | MCL_ONFAULT};
+    long result = args[0] & (MCL_CURRENT | MCL_FUTURE) ? rle_program_syscall(nr, touched) : -EINVAL;
+    return result == -EINVAL ? rle_program_syscall(nr, args) : result; /* before Linux 4.4 */
+}
+
 /* The engine raises a limit for a moment (result.c). */
 static long change_limit(struct rle_thread *thread, long nr, long *args)
 {
@@ -236,6 +246,8 @@ static rle_syscall_handler *handler_of(long nr)
     case SYS_setrlimit:
     case SYS_prlimit64:
         return change_limit;
+    case SYS_mlockall:
+        return lock_all;
     case SYS_rseq:
         return restartable;
     case SYS_kill:
