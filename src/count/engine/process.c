@@ -45,12 +45,23 @@ static long read_request(long nr, const long *args, struct request *r)
         return 0;
     }
     uint64_t bytes = (uint64_t)args[1];
-    if (bytes > sizeof(r->words) || bytes < CLONE_ARGS_SIZE_VER0)
+    if (bytes < CLONE_ARGS_SIZE_VER0)
         return -EINVAL;
+    if (bytes > RLE_PAGE)
+        return -E2BIG;
     for (unsigned i = 0; i < CLONE3_WORDS_MAX; i++)
         r->words[i] = 0;
-    if (rle_copy_guarded(r->words, (const void *)args[0], bytes))
+    uint64_t known = bytes < sizeof(r->words) ? bytes : sizeof(r->words);
+    if (rle_copy_guarded(r->words, (const void *)args[0], known))
         return -EFAULT;
+    for (; known < bytes; known++) { /* what nobody knows must be zero */
+        uint8_t unknown;
+        if (rle_copy_guarded(&unknown, (const uint8_t *)args[0] + known, sizeof(unknown)))
+            return -EFAULT;
+        if (unknown)
+            return -E2BIG;
+    }
+    r->args[1] = (long)(bytes < sizeof(r->words) ? bytes : sizeof(r->words));
     r->flags = r->words[CL_FLAGS];
     r->stack = r->words[CL_STACK] ? r->words[CL_STACK] + r->words[CL_STACK_SIZE] : 0;
     r->args[0] = (long)r->words;

@@ -1,11 +1,13 @@
 /* Processes made in every way; each counts for itself. */
 #include <errno.h>
+#include <linux/sched.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +22,30 @@ static int status_of(pid_t child)
     int status;
     waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+/* With arguments longer than anybody knows them, as from a later C library. */
+static void clone_of_the_future(void)
+{
+    union {
+        struct clone_args args;
+        char bytes[4096];
+    } long_args;
+    memset(&long_args, 0, sizeof(long_args));
+    long_args.args.exit_signal = SIGCHLD;
+    long child = syscall(SYS_clone3, &long_args, sizeof(long_args));
+    if (child == 0)
+        _exit(5);
+    if (child < 0) {
+        printf("clone3: %s\n", strerror(errno));
+        return;
+    }
+    printf("clone3: %d\n", status_of((pid_t)child));
+    long_args.bytes[sizeof(long_args) - 1] = 1;
+    child = syscall(SYS_clone3, &long_args, sizeof(long_args));
+    printf("clone3, more than is known: %s\n", child < 0 ? strerror(errno) : "done");
+    child = syscall(SYS_clone3, &long_args, 2 * sizeof(long_args));
+    printf("clone3, more than a page: %s\n", child < 0 ? strerror(errno) : "done");
 }
 
 static int in_stack_of_its_own(void *argument)
@@ -57,6 +83,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < CHILDREN; i++)
         sum += status_of(children[i]);
     printf("forks: %d\n", sum);
+    clone_of_the_future();
 
     pid_t child = vfork();
     if (child == 0) {
