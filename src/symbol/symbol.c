@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LARGEST_MAP   ((size_t)512 << 20)
@@ -161,15 +162,38 @@ static void load_file(struct rl_symbol_module *module)
         snprintf(module->problem, sizeof module->problem, "%s", problem);
 }
 
+/* Whoever may write to that folder can put anything there: a pipe, a device, a file of terabytes.
+ */
+static int open_map(const char *path, struct rl_error *err)
+{
+    struct stat info;
+    int fd = regular_file_open(path);
+    if (fd < 0 && errno == EINVAL)
+        rl_fail(err, RL_EDATA, "%s: no regular file", path);
+    else if (fd < 0)
+        rl_fail_errno(err, "%s", path);
+    if (fd < 0)
+        return -1;
+    if (!fstat(fd, &info) && (uint64_t)info.st_size <= LARGEST_MAP)
+        return fd;
+    rl_fail(err, RL_EDATA, "%s: larger than %zu MiB", path, LARGEST_MAP >> 20);
+    close(fd);
+    return -1;
+}
+
 static void load_jit(struct rl_symbol_module *module)
 {
-    char *text;
+    char *text, name[64];
     struct rl_error err = {0};
-    if (rl_file_read(module->path, LARGEST_MAP, &text, NULL, &err) == RL_OK) {
+    int fd = open_map(module->path, &err);
+    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    if (fd >= 0 && rl_file_read(name, LARGEST_MAP, &text, NULL, &err) == RL_OK) {
         if (!perf_map_parse(text, &module->functions))
             snprintf(err.text, sizeof err.text, "no memory for the map");
         free(text);
     }
+    if (fd >= 0)
+        close(fd);
     snprintf(module->problem, sizeof module->problem, "%.*s", (int)sizeof module->problem - 1,
              err.text);
 }

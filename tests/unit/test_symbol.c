@@ -403,6 +403,23 @@ static void jit_maps_name_generated_code(void **state)
     rl_symbols_free(symbols);
 }
 
+/* Anybody may have put them there; a pipe that nobody writes to would be waited for for ever. */
+static void what_is_no_map_is_not_read(void **state)
+{
+    struct self *self = *state;
+    need(self, "mkfifo perf-81.map && mkdir perf-82.map && ln -s /dev/zero perf-83.map && "
+               "truncate -s 1T perf-84.map");
+    static const char *const problems[] = {"no regular file", "no regular file", "no regular file",
+                                           "larger than 512 MiB"};
+    struct rl_symbols *symbols = new_symbols(self);
+    for (int i = 0; i < 4; i++) {
+        struct rl_symbol_module *module;
+        assert_int_equal(rl_symbols_open_jit(symbols, 81 + i, &module, NULL), RL_OK);
+        assert_non_null(strstr(rl_symbol_module_problem(module), problems[i]));
+    }
+    rl_symbols_free(symbols);
+}
+
 static void the_kernels_own_object_has_names(void **state)
 {
     struct self *self = *state;
@@ -532,6 +549,7 @@ int main(void)
         cmocka_unit_test(lines_do_not_need_a_package_of_split_information),
         cmocka_unit_test(nor_one_of_dwarf_5),
         cmocka_unit_test(jit_maps_name_generated_code),
+        cmocka_unit_test(what_is_no_map_is_not_read),
         cmocka_unit_test(the_kernels_own_object_has_names),
         cmocka_unit_test(library_functions_are_named_by_their_exported_name),
         cmocka_unit_test(stubs_to_other_modules_are_one_function),
