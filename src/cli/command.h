@@ -69,6 +69,9 @@ void rl_terminal_size(unsigned *ret_columns, unsigned *ret_rows);
 /** Columns that a table on standard output has to fit into; 0 where it is no terminal. */
 unsigned rl_table_columns(void);
 
+/** Columns of the terminal that standard error is; 0 where it is none or does not say. */
+unsigned rl_error_columns(void);
+
 /** Install handlers so that SIGINT, SIGTERM and SIGHUP set a flag instead of ending the process;
  * one that is ignored (nohup, a background job of a script) stays so, for a program run from here
  * too. */

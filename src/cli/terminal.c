@@ -36,6 +36,11 @@ static unsigned columns_of(FILE *out)
     return is_terminal ? size.ws_col : 0;
 }
 
+unsigned rl_error_columns(void)
+{
+    return columns_of(stderr);
+}
+
 void rl_put_wrapped(FILE *out, const char *head, unsigned indent, const char *text)
 {
     unsigned columns = columns_of(out);
