@@ -1,7 +1,7 @@
 #!/bin/sh
 # The traffic model end to end.
 #   [TRAFFIC_OPTIONS=OPTION…] traffic.sh CASE ENGINE TOOL PROGRAMS
-# CASE: forms | repeats | across | steps | workers | analytic | regions | cachegrind | sampled | foreign | same | commands. PROGRAMS: folder of the engine-* programs.
+# CASE: forms | repeats | across | steps | streams | workers | analytic | regions | cachegrind | sampled | foreign | same | commands. PROGRAMS: folder of the engine-* programs.
 set -u
 case=$1 engine=$2 tool=$3 programs=$4
 work=$(mktemp -d /dev/shm/rl-traffic.XXXXXX 2>/dev/null || mktemp -d) || exit 2
@@ -123,6 +123,27 @@ workers() {
         grep '^moved dgemm ' "$work/o$n" > "$work/w$n" || complain "workers: nothing of $n"
         grep -qx 'malformed 0' "$work/o$n" || complain "workers: $(grep '^malformed' "$work/o$n")"
         cmp -s "$work/w1" "$work/w$n" || complain "workers: $n say $(diff "$work/w1" "$work/w$n")"
+    done
+}
+
+# What streams ask of L3 is what moves there, whatever its policy: what is driven out of L2 unwritten
+# to make room in a victim level is no write-back, though it was written once.
+streams() {
+    for last in x16v x16 x16i x15v; do
+        for options in full exact=300000; do
+            traffic "$work/o" $options levels=64x8,1024x8,4096$last object=/engine-streams -- "$programs/engine-streams"
+            awk '
+                function off(found, expected, by) { d = found - expected; return d > by || d < -by }
+                $1 == "expect" { reads[$2] = $3; allocates[$2] = $4; writes[$2] = $5; total[$2] = $3 + $4 + $5 }
+                $1 == "moved" && $2 in total {
+                    few = 0.01 * total[$2] # estimated: lines of all classes are alike
+                    held = 9000            # L1 and L2
+                    if (off($6, reads[$2], few) || off($7, allocates[$2], few) || off($8, writes[$2], few + held)) { print; bad = 1 }
+                    n++
+                }
+                END { exit bad || n != 3 }
+            ' "$work/err" "$work/o" || complain "streams ($last, $options): $(tr '\n' ' ' < "$work/err")"
+        done
     done
 }
 
