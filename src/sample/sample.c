@@ -196,7 +196,8 @@ static enum rl_status note_doubts(struct run *run, struct rl_error *err)
     unsigned refused = run->preload ? preload_refused(run->preload) : 0;
     if (refused)
         RL_TRY(add_note(s, err,
-                        "%u %s could not be sampled: no timers were left; raise `ulimit -i`",
+                        "%u %s could not be sampled: the system refused a timer; either none were "
+                        "left, and `ulimit -i` allows more, or a sandbox forbids timer_create",
                         refused, refused == 1 ? "thread" : "threads"));
     if (throttled)
         RL_TRY(add_note(s, err, "the kernel held sampling back %llu times",
