@@ -66,9 +66,9 @@ enum rl_status rl_measure(const struct rl_measure_options *options, struct rl_ma
 
 /**
  * Measure the DRAM ceilings only: load, triad and non-temporal triad for each of options->threads,
- * half a second; sustained, by passes over a whole buffer, as kernels are timed by whole calls.
- * Everything else of the record is as rl_host_describe has it, beside the
- * range of core clock seen.
+ * about half a second, longer where caches are large; sustained, by passes over a whole buffer, as
+ * kernels are timed by whole calls. Everything else of the record is as rl_host_describe has it,
+ * beside the range of core clock seen.
  * @return as rl_measure.
  */
 enum rl_status rl_measure_dram(const struct rl_measure_options *options,

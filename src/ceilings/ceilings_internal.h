@@ -12,7 +12,8 @@ struct rl_rank {
     struct rl_buffer buffer; /**< arrays of memory kernels, filled by the rank itself */
     size_t filled;           /**< bytes of it so far: memory that nobody touched before can take
                                   seconds a GiB in a virtual machine */
-    unsigned place;          /**< of DRAM, where the last sample was */
+    unsigned turn;           /**< samples of DRAM so far … */
+    unsigned place;          /**< … and where the last one was */
     void *out;               /**< [RL_KERNEL_IMAGE_BYTES] */
     unsigned prepared;       /**< samples of special functions begun */
 };
@@ -68,7 +69,8 @@ struct rl_memory_item {
     const char *level;
     size_t set_bytes; /**< of all arrays together, per rank */
     bool rolling;     /**< DRAM: another place each time … */
-    unsigned places;  /**< … of so many */
+    unsigned places;  /**< … of so many; 1 elsewhere */
+    unsigned round;   /**< jobs that take them in turn */
     unsigned warm;    /**< untimed passes before a sample */
 };
 
@@ -120,8 +122,11 @@ struct rl_job rl_memory_job(struct rl_memory_item *item);
 /** Bytes a pass of the item moves, loads and stores, per rank. */
 double rl_memory_pass_bytes(const struct rl_memory_item *item);
 /** So many places of a buffer for DRAM are used: a prime number, so that of kernels that take the
- * next place each in turn every one comes to all of them. At least 1. */
+ * next place each in turn every one comes to all of them, unless their number is a multiple: then
+ * each round begins one further. At least 1. */
 unsigned rl_memory_places(size_t bytes);
+/** And so many bytes. */
+size_t rl_memory_used(size_t bytes);
 /** Working set of a level for one rank of the present team; 0: the level cannot be reached. */
 size_t rl_level_set_bytes(const struct rl_session *s, const char *level);
 /** Buffer a rank needs for every level. */

@@ -249,7 +249,7 @@ static uint64_t largest_cache(const struct rl_topology *topology)
 /* Little memory may be had, and then DRAM's sets may be found in a cache. */
 static void see_small_sets(struct rl_session *s)
 {
-    uint64_t set = (uint64_t)s->rank[0].buffer.bytes * s->threads;
+    uint64_t set = (uint64_t)rl_memory_used(s->rank[0].buffer.bytes) * s->threads;
     size_t used = strlen(s->small_sets);
     if (set >= 2 * largest_cache(&s->machine->topology))
         return;

@@ -106,6 +106,11 @@ double rl_memory_pass_bytes(const struct rl_memory_item *item)
     return (double)array_bytes(item) * rl_pattern_arrays(item->kernel->pattern);
 }
 
+size_t rl_memory_used(size_t bytes)
+{
+    return rl_memory_places(bytes) * place_bytes;
+}
+
 unsigned rl_memory_places(size_t bytes)
 {
     unsigned n = bytes / place_bytes > 1 ? (unsigned)(bytes / place_bytes) : 1;
@@ -131,7 +136,9 @@ static struct rl_kernel_args args_of(const struct rl_memory_item *item, unsigned
     size_t step = bytes + skew_bytes;
     size_t from = 0;
     if (item->rolling) {
-        r->place = (r->place + 1) % item->places;
+        r->turn++;
+        r->place = (r->turn + (item->round % item->places == 0 ? r->turn / item->round : 0)) %
+                   item->places;
         from = r->place * place_bytes;
     }
     char *base = r->buffer.base + from;
@@ -240,8 +247,10 @@ static enum rl_status sample(struct rl_session *s, struct rl_memory_item *item, 
     struct rl_job *job = calloc(n ? n : 1, sizeof *job);
     if (!job)
         return rl_fail(err, RL_ENOMEM, "no memory for the list of kernels");
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n; i++) {
+        item[i].round = n;
         job[i] = rl_memory_job(&item[i]);
+    }
     enum rl_status status = rl_session_sample(s, phase, job, n, timing, err);
     free(job);
     return status;

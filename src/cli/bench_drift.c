@@ -88,9 +88,10 @@ enum rl_status bench_drift_apply(const struct bench_drift *drift, struct rl_mach
     rl_format_si(then, sizeof then, furthest.then_bytes_per_s, "B/s");
     rl_format_si(now, sizeof now, furthest.now_bytes_per_s, "B/s");
     RL_TRY(rl_profile_note(profile, err,
-                           "memory is not as it was: %s read %s when this machine was measured and "
-                           "%s beside these kernels; the DRAM roofs shown by bench are those of "
-                           "now, and 'roofline measure' takes them anew for other commands",
+                           "memory is not as it was: %s had %s at its best when this machine was "
+                           "measured and %s beside these kernels, in passes as long as their "
+                           "calls; the DRAM roofs shown by bench are those of now, and 'roofline "
+                           "measure' takes them anew for other commands",
                            furthest.id, then, now));
     rl_refresh_apply(machine, &drift->fresh);
     return RL_OK;

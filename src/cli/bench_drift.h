@@ -21,8 +21,8 @@ void bench_drift_plan(struct bench_drift *drift, const struct bench_plan *plan,
                       const struct rl_machine *machine);
 
 /**
- * Measure DRAM now, a fifth of a second for each thread count; of several checks the faster rates
- * stay. What fails is no more than not known.
+ * Measure DRAM now, about half a second for each thread count, longer where caches are large; of
+ * several checks the faster rates stay. What fails is no more than not known.
  * @param machine  the record to compare with, for its sizes of caches.
  * @return RL_OK; RL_ECANCEL.
  */

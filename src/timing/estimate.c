@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Of many samples the best twentieth counts, so that their number does not select clock errors. */
-enum { TOP_SHARE = 20 };
 static const double clock_quantile = 0.75; /* readings are more often too low than too high */
 /* An undisturbed probe repeats to 0.5 %; a neighbour that only polls costs 4 %, and a first level
  * cache half of its stores. */
@@ -76,7 +74,7 @@ static unsigned settled_least(const struct rl_sampler *s)
 
 static size_t top_of(const struct rl_sampler *s, size_t n)
 {
-    return n / TOP_SHARE > s->how->top ? n / TOP_SHARE : s->how->top;
+    return n / RL_TOP_SHARE > s->how->top ? n / RL_TOP_SHARE : s->how->top;
 }
 
 static int descending(const void *a, const void *b)

@@ -102,7 +102,8 @@ static struct rl_estimate estimate_stretch(const double *rate, const unsigned *p
     for (size_t i = 0; i < n; i++)
         if (place[i] * stretches / n_places == stretch)
             own[kept++] = rate[i];
-    return rl_estimate_top(own, kept, top);
+    size_t share = kept / RL_TOP_SHARE;
+    return rl_estimate_top(own, kept, share > top ? share : top);
 }
 
 /* As if all places had the mean's speed, so that only what changes with time spreads. */

@@ -4,6 +4,9 @@
 
 #include <stddef.h>
 
+/** Of many rates the best one in so many counts, so that their number does not select errors. */
+enum { RL_TOP_SHARE = 20 };
+
 /** What a set of rates amounts to. */
 struct rl_estimate {
     double value;  /**< median of the largest `top` */
@@ -32,7 +35,7 @@ struct rl_estimate rl_estimate_top(const double *rate, size_t n, size_t top);
  *
  * @param rate   [n] in the order they were taken; not changed.
  * @param place  [n] where, below n_places; places next to each other make a stretch.
- * @param top    least rates a stretch's value is the median of; more where it has many.
+ * @param top    least rates a stretch's value is the median of; of many, one in RL_TOP_SHARE.
  */
 struct rl_estimate rl_estimate_places(const double *rate, const unsigned *place, size_t n,
                                       unsigned n_places, size_t top);

@@ -363,37 +363,42 @@ static void do_nothing(const struct rl_kernel_args *args)
     (void)args;
 }
 
+/* The first of so many kernels of a round, in as many rounds as there are places. */
+static void comes_to_all(size_t bytes, unsigned kernels)
+{
+    static const struct rl_memory_kernel kernel = {
+        .run = do_nothing, .pattern = RL_LOAD, .granule = 4096};
+    struct rl_rank rank = {.buffer = {.bytes = bytes}};
+    struct rl_session session = {.rank = &rank, .threads = 1};
+    struct rl_memory_item item = {.kernel = &kernel,
+                                  .session = &session,
+                                  .level = "DRAM",
+                                  .set_bytes = 8u << 20,
+                                  .rolling = true,
+                                  .places = rl_memory_places(bytes),
+                                  .round = kernels};
+    struct rl_job job = rl_memory_job(&item);
+    uint64_t seen = 0;
+    for (unsigned turn = 0; turn < item.places * kernels; turn++) {
+        job.run(job.arg, 0, 1);
+        if (turn % kernels == 0)
+            seen |= 1ull << job.place(job.arg, 0);
+    }
+    if (seen != (1ull << item.places) - 1)
+        fail_msg("%u kernels, %u places: %#llx", kernels, item.places, (unsigned long long)seen);
+}
+
 static void every_kernel_of_a_round_comes_to_all_of_a_buffer_for_dram(void **state)
 {
     (void)state;
-    enum { BUFFER_MIB = 256, MOST_KERNELS = 12, PLACES_MOST = 32 };
-    static const struct rl_memory_kernel kernel = {
-        .run = do_nothing, .pattern = RL_LOAD, .granule = 4096};
-    struct rl_rank rank = {.buffer = {.bytes = (size_t)BUFFER_MIB << 20}};
-    struct rl_session session = {.rank = &rank, .threads = 1};
-    unsigned places = rl_memory_places(rank.buffer.bytes);
-    assert_in_range(places, PLACES_MOST - 4, PLACES_MOST);
-    for (unsigned kernels = 1; kernels <= MOST_KERNELS; kernels++) {
-        struct rl_memory_item item = {.kernel = &kernel,
-                                      .session = &session,
-                                      .level = "DRAM",
-                                      .set_bytes = 8u << 20,
-                                      .rolling = true,
-                                      .places = places};
-        struct rl_job job = rl_memory_job(&item);
-        bool seen[PLACES_MOST] = {false};
-        unsigned n_seen = 0;
-        for (unsigned turn = 0; turn < places * kernels; turn++) {
-            job.run(job.arg, 0, 1);
-            unsigned at = job.place(job.arg, 0);
-            assert_true(at < job.places);
-            if (turn % kernels == 0 && !seen[at]) {
-                seen[at] = true;
-                n_seen++;
-            }
-        }
-        assert_int_equal(n_seen, places);
+    static const unsigned buffer_mib[] = {8, 16, 32, 64, 128, 256};
+    for (unsigned i = 0; i < sizeof buffer_mib / sizeof *buffer_mib; i++) {
+        size_t bytes = (size_t)buffer_mib[i] << 20;
+        assert_true(rl_memory_used(bytes) <= bytes || rl_memory_places(bytes) == 1);
+        for (unsigned kernels = 1; kernels <= 12; kernels++)
+            comes_to_all(bytes, kernels);
     }
+    assert_in_range(rl_memory_places((size_t)256 << 20), 28, 32);
     assert_int_equal(rl_memory_places(1 << 20), 1); /* less than a place */
 }
 

@@ -85,6 +85,23 @@ static void too_few_samples_do_not_tell_places_apart(void **state)
     assert_true(rl_estimate_places(rate, place, 0, 4, 5).value == 0);
 }
 
+/* The best few of ever more would be ever better. */
+static void more_samples_select_no_better_value(void **state)
+{
+    (void)state;
+    enum { MOST = 4096, PLACES = 4 };
+    static double rate[MOST];
+    static unsigned place[MOST];
+    for (unsigned i = 0; i < MOST; i++) {
+        place[i] = i % PLACES;
+        rate[i] = 100 + (double)(i / PLACES * 37 % 101) / 10; /* evenly from 100 to 110 */
+    }
+    double few = rl_estimate_places(rate, place, MOST / 8, PLACES, 5).value;
+    double many = rl_estimate_places(rate, place, MOST, PLACES, 5).value;
+    assert_true(fabs(many - few) < 0.1);
+    assert_true(many < 109.8); /* and not the best five of a thousand */
+}
+
 static void places_that_nothing_was_sampled_at_are_left_out(void **state)
 {
     (void)state;
@@ -596,6 +613,7 @@ int main(void)
         cmocka_unit_test(drift_between_blocks_shows_in_the_spread),
         cmocka_unit_test(places_of_different_speed_count_alike),
         cmocka_unit_test(too_few_samples_do_not_tell_places_apart),
+        cmocka_unit_test(more_samples_select_no_better_value),
         cmocka_unit_test(places_that_nothing_was_sampled_at_are_left_out),
         cmocka_unit_test(quantiles_interpolate),
         cmocka_unit_test(a_job_is_sampled_as_often_as_asked),
