@@ -148,8 +148,9 @@ unsigned rl_table_columns(void)
 static void on_interrupt(int signo)
 {
     const unsigned grace_s = 1;
+    bool is_first = !interrupted;
     interrupted = signo;
-    if (nothing_to_save)
+    if (nothing_to_save && is_first)
         alarm(grace_s);
 }
 
@@ -158,6 +159,8 @@ static void on_grace_over(int signo)
 {
     static const char text[] = "roofline: interrupted; nothing was written\n";
     (void)signo;
+    if (!nothing_to_save)
+        return;
     (void)!write(STDERR_FILENO, text, sizeof text - 1);
     _exit(RL_EXIT_INTERRUPTED);
 }
