@@ -1,6 +1,7 @@
 /* The reading end of the channel between traced threads and the traffic model: makes the shared
  * memory, finds the threads that write to it, hands out their records, notices who is gone.
- * What records mean is not known here. Not thread-safe: one reader thread. Used by traffic.c. */
+ * What records mean is not known here. Not thread-safe: who calls sees to it. Used by traffic.c and
+ * its parts. */
 #ifndef RL_COUNT_CHANNEL_H
 #define RL_COUNT_CHANNEL_H
 

@@ -212,17 +212,20 @@ static enum rl_status note_doubts(struct run *run, struct rl_error *err)
 }
 
 /* A timer's sample stands for all of the thread's time since the one before. */
-static enum rl_status scale(struct rl_samples *s, struct rl_error *err)
+static enum rl_status scale(struct run *run, struct rl_error *err)
 {
+    struct rl_samples *s = &run->samples;
     double factor = s->method == RL_SAMPLE_PERF ? samples_scale(s) : 1;
     double missed = 1 - 1 / factor;
+    bool is_explained = s->n_lost || (run->perf && perf_throttled(run->perf));
     if (missed < TELL_SCALE)
         return RL_OK;
     return add_note(s, err,
-                    "perf missed %.0f %% of the time in user code, as it does where a host takes "
-                    "processors from its guest: times are scaled to the %.2f s that the kernel "
-                    "counted",
-                    100 * missed, s->user_s);
+                    "perf missed %.0f %% of the time in user code%s: times are scaled to the "
+                    "%.2f s that the kernel counted",
+                    100 * missed,
+                    is_explained ? "" : ", as it does where a host takes processors from its guest",
+                    s->user_s);
 }
 
 static enum rl_status conclude(struct run *run, struct rl_error *err)
@@ -242,7 +245,7 @@ static enum rl_status conclude(struct run *run, struct rl_error *err)
     run->collector = NULL;
     RL_TRY(collector_finish(collector, end_ns, err));
     RL_TRY(concurrency_of_regions(s, err));
-    RL_TRY(scale(s, err));
+    RL_TRY(scale(run, err));
     return note_doubts(run, err);
 }
 

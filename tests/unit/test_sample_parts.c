@@ -319,6 +319,11 @@ static void times_sum_to_what_the_kernel_counted(void **state)
         assert_true(fabs(buckets[0].cpu_s - 0.75 * factor * sampled_s) < 1e-12);
         assert_true(fabs(buckets[1].cpu_s - 0.25 * factor * sampled_s) < 1e-12);
     }
+    /* of many short processes all time may be called user time */
+    struct rl_samples s = {.user_s = 2, .sampled_s = 1.6, .n_process = 100};
+    assert_true(fabs(samples_scale(&s) - 1) < 1e-12);
+    s.n_process = 4;
+    assert_true(fabs(samples_scale(&s) - 1.25) < 1e-12);
 }
 
 /* Rates */
