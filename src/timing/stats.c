@@ -5,6 +5,8 @@
 #include <string.h>
 
 enum { MAX_BLOCKS = 8, LEAST_BLOCKS = 3, LEAST_IN_BLOCK = 4, LEAST_IN_STRETCH = 5 };
+/* Of the few of a stretch the best: half of five would be what others leave at most times. */
+enum { LEAST_OF_STRETCH = 1 };
 
 static int descending(const void *a, const void *b)
 {
@@ -103,7 +105,8 @@ static struct rl_estimate estimate_stretch(const double *rate, const unsigned *p
         if (place[i] * stretches / n_places == stretch)
             own[kept++] = rate[i];
     size_t share = kept / RL_TOP_SHARE;
-    return rl_estimate_top(own, kept, share > top ? share : top);
+    size_t least = stretches > 1 ? LEAST_OF_STRETCH : top;
+    return rl_estimate_top(own, kept, share > least ? share : least);
 }
 
 /* As if all places had the mean's speed, so that only what changes with time spreads. */

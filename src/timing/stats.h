@@ -35,7 +35,8 @@ struct rl_estimate rl_estimate_top(const double *rate, size_t n, size_t top);
  *
  * @param rate   [n] in the order they were taken; not changed.
  * @param place  [n] where, below n_places; places next to each other make a stretch.
- * @param top    least rates a stretch's value is the median of; of many, one in RL_TOP_SHARE.
+ * @param top    least rates the value is the median of where there is one stretch; of several the
+ * best of each counts, or of many one in RL_TOP_SHARE.
  */
 struct rl_estimate rl_estimate_places(const double *rate, const unsigned *place, size_t n,
                                       unsigned n_places, size_t top);
