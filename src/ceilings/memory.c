@@ -353,6 +353,7 @@ static unsigned lengthen(const struct rl_session *s, struct rl_memory_item *item
             continue;
         item[kept] = item[i];
         item[kept].rolling = false;
+        item[kept].places = 1;
         item[kept++].set_bytes = s->rank[0].buffer.bytes - spare_bytes;
     }
     return kept;

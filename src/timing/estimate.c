@@ -74,7 +74,7 @@ static unsigned settled_least(const struct rl_sampler *s)
 
 static size_t top_of(const struct rl_sampler *s, size_t n)
 {
-    return n / RL_TOP_SHARE > s->how->top ? n / RL_TOP_SHARE : s->how->top;
+    return rl_top_of(n, s->how->top);
 }
 
 static int descending(const void *a, const void *b)

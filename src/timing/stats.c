@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BLOCKS = 8, LEAST_BLOCKS = 3, LEAST_IN_BLOCK = 4, LEAST_IN_STRETCH = 5 };
+enum { MAX_BLOCKS = 8, LEAST_BLOCKS = 3, LEAST_IN_BLOCK = 4, LEAST_IN_STRETCH = 5, TOP_SHARE = 20 };
 /* Of the few of a stretch the best: half of five would be what others leave at most times. */
 enum { LEAST_OF_STRETCH = 1 };
 
@@ -31,8 +31,13 @@ static double median_sorted(const double *sorted, size_t n)
     return n % 2 ? sorted[n / 2] : 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]);
 }
 
+size_t rl_top_of(size_t n, size_t least)
+{
+    return n / TOP_SHARE > least ? n / TOP_SHARE : least;
+}
+
 /* With few samples the best half is all that can count as undisturbed. */
-static size_t top_of(size_t n, size_t top)
+static size_t half_of(size_t n, size_t top)
 {
     size_t half = (n + 1) / 2;
     return top < half ? top : half;
@@ -72,7 +77,7 @@ static double spread_of_blocks(const double *rate, size_t n, size_t top, size_t 
         double *sorted = sorted_copy(rate + from, count);
         if (!sorted)
             return 0;
-        best[b] = median_sorted(sorted, top_of(count, top));
+        best[b] = median_sorted(sorted, half_of(count, top));
         free(sorted);
     }
     return half_width(best, blocks);
@@ -84,7 +89,7 @@ struct rl_estimate rl_estimate_top(const double *rate, size_t n, size_t top)
     double *sorted = n ? sorted_copy(rate, n) : NULL;
     if (!sorted)
         return estimate;
-    size_t kept = top_of(n, top);
+    size_t kept = half_of(n, top);
     estimate.value = median_sorted(sorted, kept);
     estimate.median = median_sorted(sorted, n);
     size_t blocks = n / LEAST_IN_BLOCK < MAX_BLOCKS ? n / LEAST_IN_BLOCK : MAX_BLOCKS;
@@ -104,9 +109,8 @@ static struct rl_estimate estimate_stretch(const double *rate, const unsigned *p
     for (size_t i = 0; i < n; i++)
         if (place[i] * stretches / n_places == stretch)
             own[kept++] = rate[i];
-    size_t share = kept / RL_TOP_SHARE;
     size_t least = stretches > 1 ? LEAST_OF_STRETCH : top;
-    return rl_estimate_top(own, kept, share > least ? share : least);
+    return rl_estimate_top(own, kept, rl_top_of(kept, least));
 }
 
 /* As if all places had the mean's speed, so that only what changes with time spreads. */

@@ -4,8 +4,9 @@
 
 #include <stddef.h>
 
-/** Of many rates the best one in so many counts, so that their number does not select errors. */
-enum { RL_TOP_SHARE = 20 };
+/** How many of n rates are to count as the best: `least`, or of many a twentieth, so that their
+ * number does not select errors. */
+size_t rl_top_of(size_t n, size_t least);
 
 /** What a set of rates amounts to. */
 struct rl_estimate {
@@ -36,7 +37,7 @@ struct rl_estimate rl_estimate_top(const double *rate, size_t n, size_t top);
  * @param rate   [n] in the order they were taken; not changed.
  * @param place  [n] where, below n_places; places next to each other make a stretch.
  * @param top    least rates the value is the median of where there is one stretch; of several the
- * best of each counts, or of many one in RL_TOP_SHARE.
+ * best of each counts, or of many as rl_top_of has it.
  */
 struct rl_estimate rl_estimate_places(const double *rate, const unsigned *place, size_t n,
                                       unsigned n_places, size_t top);

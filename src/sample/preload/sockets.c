@@ -2,8 +2,7 @@
  * asks for system calls to be taken up again: signal(7). Others are taken up, so our signal is kept
  * back only once the program has set such a limit. Each calls the one behind it and changes nothing
  * when sampling is off. */
-#include "sample/preload/interpose.h"
-#include "sample/preload/timer.h"
+#include "sample/preload/wait.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,18 +24,7 @@ EXPORT int setsockopt(int fd, int level, int name, const void *value, socklen_t 
 }
 
 #define LIMITED(type, name, parameters, arguments)                                                 \
-    static type(*next_##name) parameters;                                                          \
-    FIND_EARLY(next_##name, name, NULL)                                                            \
-    EXPORT type name parameters                                                                    \
-    {                                                                                              \
-        preload_find_next(&next_##name, #name);                                                    \
-        if (!__atomic_load_n(&any_limit, __ATOMIC_RELAXED))                                        \
-            return next_##name arguments;                                                          \
-        timer_mask();                                                                              \
-        type result = next_##name arguments;                                                       \
-        timer_unmask((function)next_##name);                                                       \
-        return result;                                                                             \
-    }
+    WAIT_IF(__atomic_load_n(&any_limit, __ATOMIC_RELAXED), type, name, parameters, arguments)
 
 LIMITED(int, accept, (int fd, __SOCKADDR_ARG address, socklen_t *n), (fd, address, n))
 LIMITED(int, accept4, (int fd, __SOCKADDR_ARG address, socklen_t *n, int flags),

@@ -1,13 +1,13 @@
 /* Calls of libc that wait and return at any signal with a handler, whether or not that asks for
  * system calls to be taken up again: signal(7). Samples must not end them, nor be what a program
  * waits for. Each calls the one behind it and changes nothing when sampling is off. */
-#include "sample/preload/interpose.h"
-#include "sample/preload/timer.h"
+#include "sample/preload/wait.h"
 
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/epoll.h>
 #include <sys/ipc.h>
@@ -19,17 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WAIT(type, name, parameters, arguments)                                                    \
-    static type(*next_##name) parameters;                                                          \
-    FIND_EARLY(next_##name, name, NULL)                                                            \
-    EXPORT type name parameters                                                                    \
-    {                                                                                              \
-        preload_find_next(&next_##name, #name);                                                    \
-        timer_mask();                                                                              \
-        type result = next_##name arguments;                                                       \
-        timer_unmask((function)next_##name);                                                       \
-        return result;                                                                             \
-    }
+#define WAIT(type, name, parameters, arguments) WAIT_IF(true, type, name, parameters, arguments)
 
 WAIT(int, nanosleep, (const struct timespec *wanted, struct timespec *left), (wanted, left))
 WAIT(int, clock_nanosleep,
